@@ -1,0 +1,37 @@
+"""Nonnegative matrix factorisation that finds the number of components by itself."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autonmf.estimator import AutoNMF
+    from autonmf.path import PathPoint, RankPath, rank_path
+    from autonmf.selection import RankEstimate, select_rank
+
+__all__ = ["AutoNMF", "PathPoint", "RankEstimate", "RankPath", "__version__", "rank_path", "select_rank"]
+
+_HOMES = {
+    "AutoNMF": "autonmf.estimator",
+    "PathPoint": "autonmf.path",
+    "RankEstimate": "autonmf.selection",
+    "RankPath": "autonmf.path",
+    "rank_path": "autonmf.path",
+    "select_rank": "autonmf.selection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used: `import autonmf` itself stays light."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("autonmf")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'autonmf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,44 @@
+"""What the rest of the package may ask of a data matrix X."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from autonmf._types import Array
+
+
+class Data(Protocol):
+    """A nonnegative matrix X (n x m), however it is stored.
+
+    Solvers touch X only through two products. Both return Fortran-ordered arrays, so that a
+    component is contiguous.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m)."""
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Precision of X and of every factor made from it: float32 or float64."""
+
+    @property
+    def T(self) -> Data:
+        """Xᵀ, without copying X."""
+
+    def squared_norm(self) -> float:
+        """‖X‖_F², accumulated in double precision."""
+
+    def right(self, V: Array) -> Array:
+        """X V (n x r)."""
+
+    def left(self, U: Array) -> Array:
+        """Xᵀ U (m x r)."""
+
+    def squared_residual(self, U: Array, V: Array) -> float:
+        """‖X - U Vᵀ‖_F² from the residual itself: no cancellation, one pass over X."""
+
+    def divided(self, scale: float) -> Data:
+        """X / scale as a copy."""

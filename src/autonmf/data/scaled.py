@@ -1,0 +1,62 @@
+"""X divided by a number, without a copy of X."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data.protocol import Data
+
+
+class Scaled:
+    """X / s. The factors of X / s times sqrt(s) are factors of X."""
+
+    def __init__(self, inner: Data, scale: float) -> None:
+        self.inner = inner
+        self.scale = scale
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.inner.shape
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.inner.dtype
+
+    @property
+    def T(self) -> Scaled:
+        return Scaled(self.inner.T, self.scale)
+
+    def squared_norm(self) -> float:
+        return self.inner.squared_norm() / self.scale**2
+
+    def right(self, V: Array) -> Array:
+        return self._divided(self.inner.right(V))
+
+    def left(self, U: Array) -> Array:
+        return self._divided(self.inner.left(U))
+
+    def squared_residual(self, U: Array, V: Array) -> float:
+        root = np.asarray(np.sqrt(self.scale), dtype=self.dtype)
+        return self.inner.squared_residual(U * root, V * root) / self.scale**2
+
+    def _divided(self, product: Array) -> Array:
+        product /= np.asarray(self.scale, dtype=self.dtype)
+        return product
+
+    def divided(self, scale: float) -> Data:
+        return self.inner.divided(self.scale * scale)
+
+
+def to_unit_scale(data: Data) -> tuple[Data, float]:
+    """(X / s, s) with s the root mean square of X.
+
+    The constants μ, δ and ε₁ of the method are absolute; dividing by s gives them the same meaning
+    for X and for 1e8·X. X is copied only where products of its entries leave the range of its dtype.
+    """
+    n, m = data.shape
+    scale = float(np.sqrt(data.squared_norm() / (n * m)))
+    safe = float(np.finfo(data.dtype).max) ** 0.25
+    if 1 / safe < scale < safe:
+        return Scaled(data, scale), scale
+    return data.divided(scale), scale

@@ -1,0 +1,321 @@
+"""`AutoNMF`: the scikit-learn estimator. It validates and delegates; the mathematics is elsewhere."""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autonmf._types import Array, Seed
+from autonmf.data import Data, as_data
+from autonmf.model.nnls import solve_nnls
+from autonmf.model.objective import gram
+from autonmf.path import PathPoint, default_max_rank, polish, rank_path
+from autonmf.path.search import Callback
+from autonmf.selection import select_rank
+from autonmf.solvers import Solver
+
+_VALIDATION: dict[str, Any] = {
+    "accept_sparse": ("csr", "csc"),
+    "dtype": [np.float64, np.float32],
+    "ensure_non_negative": True,
+}
+
+
+class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Nonnegative matrix factorisation that finds its number of components.
+
+    X (n_samples x n_features) ≈ W H with W, H ≥ 0. One warm-started path computes every rank from an
+    upper bound down to one; a rule reads the rank off it; the solution at that rank is polished.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        None: the data decide. An int runs the path down to it and stops.
+    max_rank : int, optional
+        Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
+    solver : {"pasm", "s-ipalm", "ipalm", "palm"}
+        The algorithm; see `rank_path`.
+    grid : {"exact", "adaptive"}
+        "exact" visits every rank; "adaptive" is the paper's grid of λ.
+    rule : {"marginal"}
+        How the rank is read off the path; see `select_rank`.
+    tau : float, optional
+        Threshold of the marginal rule.
+    mu : float
+        Weight of the squared norms of the factors, in units of the scaled X.
+    tol : float
+        Tolerance of the stop rule.
+    max_iter : int
+        Iterations at one rank at most.
+    n_starts : int
+        Random initial points; each rank keeps its best solution.
+    init : {"random", "nndsvd", "nndsvda"} or (U, V)
+        Initial point.
+    time_budget : float, optional
+        Seconds for the path.
+    n_jobs : int, optional
+        Threads over which starts are spread.
+    verbose : int
+        1 prints a line for each rank.
+    random_state : int, generator or None
+        Seed; the same seed gives the same bits.
+
+    Attributes
+    ----------
+    n_components_ : int
+        The rank.
+    components_ : ndarray of shape (n_components_, n_features)
+        H, by decreasing energy ‖W_j‖‖H_j‖.
+    reconstruction_err_ : float
+        ‖X - WH‖_F on the training data.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Variance of each component's contribution W_j H_j over the samples, summed over the features.
+    n_iter_ : int
+        Iterations along the path and of the polish together.
+    path_ : RankPath
+        Every rank's solution.
+    rank_estimate_ : RankEstimate or None
+        The choice and the evidence for it; None if ``n_components`` was given.
+    polished_ : bool
+        Whether the factors were iterated on X until the stop rule held.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X has feature names
+
+    Examples
+    --------
+    >>> from autonmf import AutoNMF
+    >>> from autonmf.datasets import make_low_rank
+    >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
+    >>> model = AutoNMF(random_state=0).fit(X)
+    >>> model.n_components_
+    3
+    >>> model.transform(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        max_rank: int | None = None,
+        solver: str | Solver = "pasm",
+        grid: str = "exact",
+        rule: str = "marginal",
+        tau: float | None = None,
+        mu: float = 1e-8,
+        tol: float = 1e-4,
+        max_iter: int = 2000,
+        n_starts: int = 1,
+        init: str | tuple[Any, Any] = "random",
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_rank = max_rank
+        self.solver = solver
+        self.grid = grid
+        self.rule = rule
+        self.tau = tau
+        self.mu = mu
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_starts = n_starts
+        self.init = init
+        self.time_budget = time_budget
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the rank and the factors of X.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to X and return W (n_samples x n_components_), the same as ``fit(X).transform(X)``."""
+        return self._fit(X)
+
+    def transform(self, X: Any) -> Array:
+        """W ≥ 0 minimising ‖X - W H‖_F for these rows, by nonnegative least squares.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        W : ndarray of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        return self._project(validate_data(self, X, reset=False, **_VALIDATION))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """W H: the samples that the rows of W (named X, as scikit-learn has it) stand for.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        W = np.asarray(X)
+        if W.ndim != 2 or W.shape[1] != self.n_components_:
+            raise ValueError(
+                f"inverse_transform needs an array with {self.n_components_} columns, one a component; "
+                f"got shape {W.shape}"
+            )
+        return np.asarray(W @ self.components_)
+
+    def at_rank(self, rank: int, X: Any = None) -> Self:
+        """A fitted estimator at another rank of the same path, without fitting again.
+
+        Parameters
+        ----------
+        rank : int
+            One of ``path_.ranks``.
+        X : array, optional
+            The training data. With it the solution is polished; without it ``polished_`` is False.
+
+        Returns
+        -------
+        AutoNMF
+            A new estimator; this one does not change.
+        """
+        check_is_fitted(self)
+        point = self.path_.at_rank(rank)
+        other = copy(self)
+        if X is None:
+            other._set_point(point, polished=False)
+        else:
+            checked = validate_data(self, X, reset=False, **_VALIDATION)
+            other._finish(checked, self._polished(as_data(checked), point))
+        return other
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _fit(self, X: Any) -> Array:
+        checked = validate_data(self, X, **_VALIDATION)
+        data = as_data(checked)
+        path = rank_path(
+            data,
+            max_rank=self._first_rank(data.shape),
+            min_rank=1 if self.n_components is None else self.n_components,
+            solver=self.solver,
+            grid=self.grid,
+            mu=self.mu,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_starts=self.n_starts,
+            init=self.init,
+            time_budget=self.time_budget,
+            n_jobs=self.n_jobs,
+            callback=_printer() if self.verbose else None,
+            random_state=self.random_state,
+        )
+        self.path_ = path
+        if self.n_components is None:
+            estimate = select_rank(path, self.rule, tau=self.tau)
+            point = path.at_rank(estimate.rank)
+        else:
+            estimate = None
+            point = path.at_rank(self.n_components)
+        self.rank_estimate_ = estimate
+        return self._finish(checked, self._polished(data, point))
+
+    def _first_rank(self, shape: tuple[int, int]) -> int | None:
+        """Where the path starts, after checking ``n_components`` against the shape."""
+        wanted = self.n_components
+        if wanted is None:
+            return self.max_rank
+        if not isinstance(wanted, int | np.integer) or isinstance(wanted, bool) or wanted < 1:
+            raise ValueError(f"n_components must be a positive integer or None, got {wanted!r}")
+        if wanted > min(shape):
+            raise ValueError(
+                f"n_components={wanted} is more than min(n_samples, n_features)={min(shape)}, "
+                "which no nonnegative rank exceeds"
+            )
+        if self.max_rank is None and isinstance(self.init, str):
+            return max(default_max_rank(shape), int(wanted))
+        return self.max_rank
+
+    def _polished(self, data: Data, point: PathPoint) -> PathPoint:
+        polished = polish(
+            data, point.U, point.V,
+            solver=self.solver, mu=self.mu, tol=self.tol, max_iter=self.max_iter,
+        )  # fmt: skip
+        if polished.n_iter >= self.max_iter:
+            warnings.warn(
+                f"the polish at rank {point.rank} did not converge in max_iter={self.max_iter} iterations; "
+                "raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return polished
+
+    def _finish(self, checked: Any, point: PathPoint) -> Array:
+        """Set the fitted attributes and return W for the training data."""
+        self._set_point(point, polished=True)
+        W = self._project(checked)
+        self.reconstruction_err_ = float(np.sqrt(as_data(checked).squared_residual(W, self.components_.T)))
+        return W
+
+    def _set_point(self, point: PathPoint, *, polished: bool) -> None:
+        self.n_components_ = point.rank
+        self.components_ = np.ascontiguousarray(point.V.T)
+        self.reconstruction_err_ = float(np.sqrt(2.0 * point.loss))
+        self.explained_variance_ = point.U.var(axis=0) * np.square(point.V).sum(axis=0)
+        self.n_iter_ = sum(visit.n_iter for visit in self.path_.visits) + (point.n_iter if polished else 0)
+        self.polished_ = polished
+
+    def _project(self, X: Any) -> Array:
+        H = self.components_.astype(X.dtype, copy=False)
+        product = np.asfortranarray(X @ np.ascontiguousarray(H.T))
+        return np.ascontiguousarray(solve_nnls(product, gram(H.T)))
+
+
+def _printer() -> Callback:
+    """A callback that prints a line when the path reaches a new rank."""
+    last = [0]
+
+    def show(progress: Any) -> None:
+        if progress.rank != last[0]:
+            last[0] = progress.rank
+            print(
+                f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
+                f"{progress.seconds:.1f} s",
+                flush=True,
+            )
+
+    return show

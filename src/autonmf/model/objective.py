@@ -1,0 +1,104 @@
+r"""The objective of eq. (1), its smooth part and its derivatives.
+
+.. math::
+    \Phi_{\lambda,\mu}(U,V) = \tfrac12\|X-UV^\top\|_F^2 + \tfrac{\mu}{2}(\|U\|_F^2+\|V\|_F^2)
+        + \lambda(\|U\|_{2,0}+\|V\|_{2,0}), \qquad U, V \ge 0.
+
+The first two terms are :math:`F_\mu`. Everything below works on one *block* B given ``product`` = X C
+and ``gram`` = CᵀC of the other block C, so that U and V share every formula.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data import Data
+from autonmf.model.penalty import ColumnPenalty
+
+TRUSTED_DIGITS = 1e5
+"""Gram products give the loss to about eps·‖X‖²; below 1e5·eps·‖X‖² the residual itself is formed."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One instance of eq. (1): the data and its three constants."""
+
+    data: Data
+    mu: float = 1e-8  # weight of the squared norms
+    lam: float = 0.0  # price of a nonzero column
+    delta: float = 1e-6  # what a step size γ adds to its Lipschitz constant
+    squared_norm: float = field(default=np.nan)  # ‖X‖², read once
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.squared_norm):
+            object.__setattr__(self, "squared_norm", self.data.squared_norm())
+
+    @property
+    def penalty(self) -> ColumnPenalty:
+        return ColumnPenalty(self.lam)
+
+    def at(self, lam: float) -> Problem:
+        """The same problem at another λ."""
+        return replace(self, lam=lam)
+
+    def step_size(self, gram: Array) -> float:
+        """γ = τ + δ, with τ the Lipschitz constant of the block gradient."""
+        return lipschitz(gram, self.mu) + self.delta
+
+
+def gram(block: Array) -> Array:
+    """BᵀB."""
+    return block.T @ block
+
+
+def gradient(block: Array, product: Array, gram: Array, mu: float) -> Array:
+    r"""Block gradient :math:`\nabla_U F_\mu = (UV^\top - X)V + \mu U`."""
+    result: Array = (gram @ block.T).T
+    result -= product
+    result += mu * block
+    return result
+
+
+def projected_gradient(block: Array, gradient: Array) -> Array:
+    """∇ᵖF of Section VI-A: the gradient where it is negative or the entry is positive, else 0.
+
+    It is a subgradient of Ψ, and zero exactly at the KKT points of the block.
+    """
+    return np.where((gradient < 0) | (block > 0), gradient, 0.0)
+
+
+def lipschitz(gram: Array, mu: float) -> float:
+    """τ = ‖CᵀC‖₂ + μ, the Lipschitz constant of the block gradient."""
+    if gram.shape[0] == 0:
+        return mu
+    return float(np.linalg.eigvalsh(gram)[-1]) + mu
+
+
+def loss(problem: Problem, U: Array, V: Array, XtU: Array, gram_U: Array, gram_V: Array) -> float:
+    """½‖X - UVᵀ‖², from products already at hand unless they would cancel.
+
+    ½(‖X‖² - 2⟨V, XᵀU⟩ + ⟨UᵀU, VᵀV⟩) loses all digits when the fit is nearly exact; there the
+    residual itself is formed, so the loss is never negative.
+    """
+    inner = float(np.sum(V * XtU, dtype=np.float64))
+    fitted = float(np.sum(gram_U * gram_V, dtype=np.float64))
+    value = problem.squared_norm - 2.0 * inner + fitted
+    eps = float(np.finfo(problem.data.dtype).eps)
+    if value < TRUSTED_DIGITS * eps * problem.squared_norm:
+        value = problem.data.squared_residual(U, V)
+    return 0.5 * value
+
+
+def smooth_objective(problem: Problem, U: Array, V: Array) -> float:
+    """F_μ(U, V), with the residual formed."""
+    ridge = float(np.sum(np.square(U)) + np.sum(np.square(V)))
+    return 0.5 * problem.data.squared_residual(U, V) + 0.5 * problem.mu * ridge
+
+
+def objective(problem: Problem, U: Array, V: Array) -> float:
+    """Φ(U, V) of eq. (1) at nonnegative factors, with the residual formed."""
+    penalty = problem.penalty
+    return smooth_objective(problem, U, V) + penalty.value(U) + penalty.value(V)

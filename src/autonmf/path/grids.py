@@ -1,0 +1,116 @@
+"""Where the next λ is: the paper's adaptive grid, and the exact path from breakpoint to breakpoint.
+
+Both are generators of `Stop`s: they solve at a λ, hand the solution over, and go on from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.model.objective import Problem
+from autonmf.solvers import Run, Solver, State, Stopping
+from autonmf.solvers.blocks import breakpoints
+
+CROSSING = 1e-8
+"""ς: a λ is put this fraction above the breakpoint that it is to cross."""
+
+Solve = Callable[[State, Stopping, int], Run]
+"""Run the solver from a state; the int is how many stops are still to come at most."""
+
+
+class Stop(NamedTuple):
+    """A λ, and the solution there."""
+
+    lam: float
+    run: Run
+    next_lam: float  # smallest breakpoint of the solution
+
+
+@dataclass(frozen=True)
+class AdaptiveGrid:
+    r"""The paper's grid (Section VI-A).
+
+    At most ``n_points`` values of λ, spread up to the second largest breakpoint of the current solution:
+
+    .. math::
+        \lambda_1 = \tfrac12(1+\varsigma)\gamma_0 g^{(0)}_{q_0}, \quad
+        \bar\lambda_i = \tfrac12(1+\varsigma)\gamma_i g^{(i)}_2, \quad
+        \lambda_{i+1} = \lambda_i + \frac{\bar\lambda_i-\lambda_i}{N_\lambda-i}
+
+    with g the squared norms of the forward step's columns of U, in decreasing order. λ never decreases; a λ
+    that would remove every component ends the path before it.
+    """
+
+    n_points: int = 30
+
+    def follow(
+        self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
+        lowest: int,
+    ) -> Iterator[Stop]:  # fmt: skip
+        state = solver.init(problem, U, V)
+        lam = (1 + CROSSING) * _active(_U_breakpoints(state))[0]
+        for i in range(1, self.n_points + 1):
+            result = solve(state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
+            state = result.state
+            if state.rank == 0:
+                return
+            ahead = _active(_U_breakpoints(state))
+            yield Stop(lam, result, float(ahead[0]))
+            if state.rank <= lowest or len(ahead) < 2 or i == self.n_points:
+                return
+            reach = (1 + CROSSING) * ahead[-2]
+            lam = float(max(lam, lam + (reach - lam) / (self.n_points - i)))
+
+
+@dataclass(frozen=True)
+class ExactPath:
+    """Every rank, one after another.
+
+    On a plateau λ only sets a threshold, so the solution at rank q is computed with no column at risk; the
+    smallest breakpoint of both its blocks is the λ where the plateau ends, and there the component that owns
+    it is dropped. λ is the running maximum of these; a rank whose own breakpoint is below it has a plateau of
+    length zero.
+    """
+
+    budget: Callable[[int], int] | None = None  # iterations at a rank; None: until the stop rule holds
+
+    def follow(
+        self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
+        lowest: int,
+    ) -> Iterator[Stop]:  # fmt: skip
+        problem = problem.at(0.0)
+        state = solver.init(problem, U, V)
+        lam = 0.0
+        while True:
+            limit = stopping.max_iter
+            if self.budget is not None:
+                limit = min(limit, self.budget(state.rank))
+            result = solve(state, replace(stopping, max_iter=limit), state.rank - lowest + 1)
+            state = result.state
+            if state.rank == 0:
+                return
+            ahead = np.minimum(_U_breakpoints(state), _V_breakpoints(state))
+            yield Stop(lam, result, float(_active(ahead)[0]))
+            if state.rank <= lowest:
+                return
+            weakest = int(np.argmin(ahead))
+            lam = max(lam, float((1 + CROSSING) * ahead[weakest]))
+            state = state.selected(np.arange(len(ahead)) != weakest).restarted(problem)
+
+
+def _U_breakpoints(state: State) -> Array:
+    return breakpoints(state.problem, state.U, state.XV, state.gram_V)
+
+
+def _V_breakpoints(state: State) -> Array:
+    return breakpoints(state.problem, state.V, state.XtU, state.gram_U)
+
+
+def _active(values: Array) -> Array:
+    """The nonzero breakpoints, increasing."""
+    return np.sort(values[values > 0])

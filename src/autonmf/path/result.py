@@ -1,0 +1,126 @@
+"""`RankPath`: what a path search found, rank by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """The best solution found at one rank: X ≈ U Vᵀ."""
+
+    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖
+    V: Array  # m x rank
+    loss: float  # ½‖X - UVᵀ‖²
+    lam: float  # the λ at which the path reached it
+    n_iter: int  # iterations spent at that λ
+
+    @property
+    def rank(self) -> int:
+        return int(self.U.shape[1])
+
+
+class Visit(NamedTuple):
+    """One λ that the path stopped at."""
+
+    start: int  # which initial point
+    lam: float
+    rank: int
+    loss: float
+    n_iter: int
+    seconds: float  # since the path began
+    reason: str  # why the iteration ended
+    next_lam: float  # smallest λ that would drop a component: the end of the plateau
+
+
+@dataclass(frozen=True)
+class RankPath:
+    """Every rank's best solution, and the λ visited on the way.
+
+    λ, μ and δ are in the units of X: with X divided by its scale s for the computation they are
+    s²λ', sμ' and sδ' of the scaled problem's.
+    """
+
+    points: tuple[PathPoint, ...]  # by increasing rank
+    visits: tuple[Visit, ...]  # in the order of computation
+    shape: tuple[int, int]
+    squared_norm: float  # ‖X‖²
+    spectral_norm: float  # σ₁(X)
+    mu: float
+    delta: float
+    complete: bool  # False if interrupted, stopped or out of time
+    settings: dict[str, Any]  # what rank_path was called with
+
+    @property
+    def ranks(self) -> Array:
+        """The distinct ranks, increasing."""
+        return np.array([point.rank for point in self.points], dtype=int)
+
+    @property
+    def losses(self) -> Array:
+        """½‖X - UVᵀ‖² of the best solution at each of `ranks`."""
+        return np.array([point.loss for point in self.points])
+
+    @property
+    def relative_losses(self) -> Array:
+        """`losses` divided by ½‖X‖²: the share of the energy of X that is not explained."""
+        return self.losses / (0.5 * self.squared_norm)
+
+    @property
+    def lambdas(self) -> Array:
+        """The λ at which the best solution of each of `ranks` was reached."""
+        return np.array([point.lam for point in self.points])
+
+    @property
+    def rank_one_loss(self) -> float:
+        """½(‖X‖² - σ₁²), the smallest loss of any rank-one matrix."""
+        return 0.5 * max(self.squared_norm - self.spectral_norm**2, 0.0)
+
+    def at_rank(self, rank: int) -> PathPoint:
+        """The best solution at ``rank``.
+
+        Raises
+        ------
+        ValueError
+            The path did not visit that rank; the message lists those it did.
+        """
+        for point in self.points:
+            if point.rank == rank:
+                return point
+        visited = ", ".join(map(str, self.ranks))
+        raise ValueError(f"rank {rank} is not on this path; it visited {visited}")
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write the path to one file (npz with JSON, no pickle)."""
+        from autonmf.path.storage import save_path
+
+        save_path(self, file)
+
+    @staticmethod
+    def load(file: str | PathLike[str]) -> RankPath:
+        """Read a path written by `save`."""
+        from autonmf.path.storage import load_path
+
+        return load_path(file)
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        ranks = self.ranks
+        state = "" if self.complete else ", incomplete"
+        return f"RankPath({n} x {m}, ranks {ranks[-1]}..{ranks[0]}, {len(self.visits)} λ{state})"
+
+
+def best_by_rank(points: Iterable[PathPoint]) -> tuple[PathPoint, ...]:
+    """For each rank the point of least loss, by increasing rank."""
+    best: dict[int, PathPoint] = {}
+    for point in points:
+        if point.rank not in best or point.loss < best[point.rank].loss:
+            best[point.rank] = point
+    return tuple(best[rank] for rank in sorted(best))

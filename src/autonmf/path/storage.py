@@ -1,0 +1,76 @@
+"""A path in one file: arrays as npz, everything else as JSON inside it. No pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from autonmf.path.result import PathPoint, RankPath, Visit
+
+FORMAT = "autonmf.RankPath"
+VERSION = 1
+
+
+def save_path(path: RankPath, file: str | PathLike[str]) -> None:
+    """Write ``path``; an existing file is replaced only once the new one is complete."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "shape": list(path.shape),
+        "squared_norm": path.squared_norm,
+        "spectral_norm": path.spectral_norm,
+        "mu": path.mu,
+        "delta": path.delta,
+        "complete": path.complete,
+        "settings": path.settings,
+        "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter} for p in path.points],
+        "visits": [list(visit) for visit in path.visits],
+    }
+    arrays: dict[str, Any] = {"header": np.array(json.dumps(header))}
+    for index, point in enumerate(path.points):
+        arrays[f"U{index}"], arrays[f"V{index}"] = point.U, point.V
+    target = os.fspath(file)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target) or ".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez(stream, **arrays)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load_path(file: str | PathLike[str]) -> RankPath:
+    """Read a path; anything that is not one is refused with a ValueError."""
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            header = json.loads(str(stored["header"]))
+            if header["format"] != FORMAT:
+                raise ValueError(f"it holds {header['format']!r}")
+            if header["version"] > VERSION:
+                raise ValueError(f"its format version {header['version']} is newer than {VERSION}")
+            points = tuple(
+                PathPoint(np.asfortranarray(stored[f"U{i}"]), np.asfortranarray(stored[f"V{i}"]), **fields)
+                for i, fields in enumerate(header["points"])
+            )
+    except FileNotFoundError:
+        raise
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{os.fspath(file)} is not a saved RankPath: {error}") from None
+    return RankPath(
+        points=points,
+        visits=tuple(Visit(*fields) for fields in header["visits"]),
+        shape=tuple(header["shape"]),
+        squared_norm=header["squared_norm"],
+        spectral_norm=header["spectral_norm"],
+        mu=header["mu"],
+        delta=header["delta"],
+        complete=header["complete"],
+        settings=header["settings"],
+    )

@@ -1,0 +1,6 @@
+"""From the evidence of a path to a rank."""
+
+from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.rules import RULES, select_rank
+
+__all__ = ["RULES", "RankEstimate", "select_rank"]

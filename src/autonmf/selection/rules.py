@@ -1,0 +1,40 @@
+"""Rules by name."""
+
+from __future__ import annotations
+
+from autonmf.path import RankPath
+from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.marginal import marginal_rule
+
+RULES = ("marginal",)
+
+
+def select_rank(path: RankPath, rule: str = "marginal", *, tau: float | None = None) -> RankEstimate:
+    """Choose a rank from a path.
+
+    Parameters
+    ----------
+    path : RankPath
+        From `rank_path`.
+    rule : {"marginal"}
+        "marginal" is the paper's rule: the first rank whose drop of the loss is more than ``tau`` times the
+        next one's.
+    tau : float, optional
+        Threshold of the marginal rule. Default 5, the paper's value for synthetic data; it uses 2 for real
+        data.
+
+    Returns
+    -------
+    RankEstimate
+
+    Examples
+    --------
+    >>> from autonmf import rank_path, select_rank
+    >>> from autonmf.datasets import make_low_rank
+    >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
+    >>> select_rank(rank_path(X, max_rank=6, random_state=0), rule="marginal", tau=5.0).rank
+    3
+    """
+    if rule == "marginal":
+        return marginal_rule(path, 5.0 if tau is None else tau)
+    raise ValueError(f"unknown rule {rule!r}; choose one of {', '.join(RULES)}")

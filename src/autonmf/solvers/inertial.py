@@ -1,0 +1,94 @@
+"""PALM, iPALM (Algorithm 1) and S-iPALM (Algorithm 2): one inertial step with two switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.model.objective import Problem, gram, lipschitz
+from autonmf.solvers.blocks import proximal_update
+from autonmf.solvers.state import State
+
+
+class Inertia(Protocol):
+    """How far a step extrapolates: β_k."""
+
+    def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
+        """β_k from Nesterov's (t_{k-1}, t_k), the problem and a Lipschitz constant τ of the blocks."""
+
+
+@dataclass(frozen=True)
+class NoInertia:
+    """β = 0: the step is PALM's."""
+
+    def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class NesterovInertia:
+    """β_k = (t_{k-1} - 1)/t_k, as in Section VI-A."""
+
+    def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
+        return (t[0] - 1.0) / t[1]
+
+
+@dataclass(frozen=True)
+class ProvableInertia:
+    r"""A β inside the bound of the convergence propositions, where the potential Ξ decreases.
+
+    With γ = τ + δ the propositions have α₁ = α₂ = δ, and the potential decreases for
+
+    .. math:: \beta^2 < \frac{\rho(1-c\rho)\delta}{(1-c\rho)\tau+\delta},
+
+    where c = 1 for iPALM and c = 6 for S-iPALM (``docs/theory.md`` derives the 6; the paper prints a
+    condition without it).
+    """
+
+    rho: float = 0.05
+    displacement: float = 6.0
+    fraction: float = 0.99
+
+    def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
+        slack = 1.0 - self.displacement * self.rho
+        bound = self.rho * slack * problem.delta / (slack * tau + problem.delta)
+        return self.fraction * float(np.sqrt(bound))
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """The inertial proximal step on U, then on V; balanced afterwards if asked (S-iPALM)."""
+
+    inertia: Inertia
+    balanced: bool = False
+    compact: bool = True  # drop components that are zero in both factors
+
+    def init(self, problem: Problem, U: Array, V: Array) -> State:
+        state = State.start(problem, U, V)
+        return state.compact() if self.compact else state
+
+    def step(self, state: State) -> State:
+        problem = state.problem
+        # The propositions bound β by the larger constant of the two blocks; U's is known only after
+        # its own step, and balanced blocks have equal ones, so the current pair is used.
+        tau = max(lipschitz(state.gram_U, problem.mu), lipschitz(state.gram_V, problem.mu))
+        beta = self.inertia.beta(state.t, problem, tau)
+        U_old, V_old = state.previous or (state.U, state.V)
+        U = proximal_update(problem, _ahead(state.U, U_old, beta), state.XV, state.gram_V)
+        XtU, gram_U = problem.data.left(U), gram(U)
+        V = proximal_update(problem, _ahead(state.V, V_old, beta), XtU, gram_U)
+        t = (state.t[1], 0.5 * (1.0 + np.sqrt(4.0 * state.t[1] ** 2 + 1.0)))
+        new = State(problem, U, V, XtU, gram_U, gram(V), previous=(state.U, state.V), t=t)
+        if self.balanced:
+            new = new.balanced()
+        return new.compact() if self.compact else new
+
+
+def _ahead(block: Array, old: Array, beta: float) -> Array:
+    """The extrapolated point B + β(B - B_old)."""
+    if beta == 0.0:
+        return block
+    return np.asfortranarray(block + beta * (block - old))

@@ -1,0 +1,119 @@
+"""Where an algorithm stands: the factors and the products that the next step needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.model.balancing import balancing_scales, inverse_scales
+from autonmf.model.objective import Problem, gradient, gram, loss, projected_gradient
+
+
+@dataclass(frozen=True)
+class State:
+    """One iterate. Only components that are nonzero in at least one factor are held."""
+
+    problem: Problem
+    U: Array  # n x r
+    V: Array  # m x r
+    XtU: Array  # Xᵀ U, m x r
+    gram_U: Array  # Uᵀ U
+    gram_V: Array  # Vᵀ V
+    previous: tuple[Array, Array] | None = None  # the iterate before, for inertia; None: at rest
+    t: tuple[float, float] = (1.0, 1.0)  # Nesterov's t_{k-1}, t_k
+
+    @staticmethod
+    def start(problem: Problem, U: Array, V: Array) -> State:
+        """The initial iterate, at rest: U^{-1} = U⁰ and t = 1."""
+        return State(problem, U, V, problem.data.left(U), gram(U), gram(V))
+
+    def restarted(self, problem: Problem) -> State:
+        """The same factors at another λ, at rest."""
+        return replace(self, problem=problem, previous=None, t=(1.0, 1.0))
+
+    def selected(self, keep: Array) -> State:
+        """Only the components in ``keep``."""
+        if keep.all():
+            return self
+        pair = np.ix_(keep, keep)
+        previous = self.previous and (_columns(self.previous[0], keep), _columns(self.previous[1], keep))
+        return replace(
+            self,
+            U=_columns(self.U, keep),
+            V=_columns(self.V, keep),
+            XtU=_columns(self.XtU, keep),
+            gram_U=self.gram_U[pair],
+            gram_V=self.gram_V[pair],
+            previous=previous,
+        )
+
+    def balanced(self) -> State:
+        """Paired columns of equal norm, zero in both factors where zero in one."""
+        norms_U, norms_V = np.sqrt(self.gram_U.diagonal()), np.sqrt(self.gram_V.diagonal())
+        scales = balancing_scales(norms_U, norms_V)
+        inverse = inverse_scales(scales)
+        return replace(
+            self,
+            U=self.U * scales,
+            V=self.V * inverse,
+            XtU=self.XtU * scales,
+            gram_U=self.gram_U * np.outer(scales, scales),
+            gram_V=self.gram_V * np.outer(inverse, inverse),
+        )
+
+    def compact(self) -> State:
+        """Without the components that are zero in both factors: they can never come back."""
+        return self.selected((self.gram_U.diagonal() > 0) | (self.gram_V.diagonal() > 0))
+
+    @cached_property
+    def XV(self) -> Array:
+        """X V, n x r: what the next U step needs, and the optimality check of this iterate."""
+        return self.problem.data.right(self.V)
+
+    @cached_property
+    def rank(self) -> int:
+        """Number of nonzero columns, the smaller of the two factors'."""
+        return min(
+            int(np.count_nonzero(self.gram_U.diagonal())),
+            int(np.count_nonzero(self.gram_V.diagonal())),
+        )
+
+    @cached_property
+    def loss(self) -> float:
+        """½‖X - UVᵀ‖²."""
+        return loss(self.problem, self.U, self.V, self.XtU, self.gram_U, self.gram_V)
+
+    @cached_property
+    def objective(self) -> float:
+        """Φ of eq. (1)."""
+        diagonals = self.gram_U.diagonal(), self.gram_V.diagonal()
+        ridge = sum(float(d.sum(dtype=np.float64)) for d in diagonals)
+        columns = sum(int(np.count_nonzero(d)) for d in diagonals)
+        return self.loss + 0.5 * self.problem.mu * ridge + self.problem.lam * columns
+
+    @cached_property
+    def gradients(self) -> tuple[Array, Array]:
+        """∇_U F_μ and ∇_V F_μ at this iterate."""
+        mu = self.problem.mu
+        return (
+            gradient(self.U, self.XV, self.gram_V, mu),
+            gradient(self.V, self.XtU, self.gram_U, mu),
+        )
+
+    @property
+    def projected_gradient_norm(self) -> float:
+        """‖(∇ᵖ_U F_μ, ∇ᵖ_V F_μ)‖_F."""
+        grad_U, grad_V = self.gradients
+        return float(
+            np.hypot(
+                np.linalg.norm(projected_gradient(self.U, grad_U)),
+                np.linalg.norm(projected_gradient(self.V, grad_V)),
+            )
+        )
+
+
+def _columns(array: Array, keep: Array) -> Array:
+    return np.asfortranarray(array[:, keep])

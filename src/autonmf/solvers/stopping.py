@@ -1,0 +1,71 @@
+"""When an iteration has converged (Section VI-A)."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.solvers.state import State
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """The rank unchanged for T₁ iterations, and any one of three criteria.
+
+    1. the objective changed by at most ``tol`` over T₂ iterations, relative to max(1, Φ);
+    2. the factors changed by at most ``tol`` over T₃ iterations, relative to max(1, ‖(U, V)‖);
+    3. the projected gradient is at most ``tol_gradient``.
+    """
+
+    tol: float = 1e-4  # ε
+    tol_gradient: float = 1e-3  # ε₁
+    rank_window: int = 20  # T₁
+    objective_window: int = 10  # T₂
+    change_window: int = 10  # T₃
+    max_iter: int = 2000
+
+    def watch(self) -> Watch:
+        return Watch(self)
+
+
+class Watch:
+    """The recent iterates that a `Stopping` rule looks at."""
+
+    def __init__(self, rule: Stopping) -> None:
+        self.rule = rule
+        self.ranks: deque[int] = deque(maxlen=rule.rank_window + 1)
+        self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
+        self.iterates: deque[tuple[Array, Array]] = deque(maxlen=rule.change_window + 1)
+
+    def see(self, state: State) -> str | None:
+        """Take the next iterate in; the criterion that is met, or None."""
+        rule = self.rule
+        self.ranks.append(state.rank)
+        self.objectives.append(state.objective)
+        self.iterates.append((state.U, state.V))
+        if len(self.ranks) <= rule.rank_window or len(set(self.ranks)) > 1:
+            return None
+        if self._objective_settled():
+            return "objective"
+        if self._factors_settled(state):
+            return "change"
+        if state.projected_gradient_norm <= rule.tol_gradient:
+            return "gradient"
+        return None
+
+    def _objective_settled(self) -> bool:
+        if len(self.objectives) <= self.rule.objective_window:
+            return False
+        then, now = self.objectives[0], self.objectives[-1]
+        return abs(now - then) <= self.rule.tol * max(1.0, abs(now))
+
+    def _factors_settled(self, state: State) -> bool:
+        U, V = self.iterates[0]
+        if len(self.iterates) <= self.rule.change_window or U.shape != state.U.shape:
+            return False
+        change = np.hypot(np.linalg.norm(state.U - U), np.linalg.norm(state.V - V))
+        size = np.hypot(np.linalg.norm(state.U), np.linalg.norm(state.V))
+        return bool(change <= self.rule.tol * max(1.0, float(size)))
