@@ -1,5 +1,29 @@
-"""Hot loops. Callers import from here and never ask which implementation runs."""
+"""Hot loops. Callers import from here and need not know which implementation runs.
 
-from autonmf.kernels.reference import forward_step, hals_sweeps
+``BACKEND`` says it: compiled C, or NumPy where the package was installed without a compiler or the environment
+variable ``AUTONMF_KERNELS`` is ``numpy``.
+"""
 
-__all__ = ["forward_step", "hals_sweeps"]
+from __future__ import annotations
+
+import os
+
+from autonmf.kernels import reference
+
+__all__ = ["BACKEND", "forward_step", "hals_sweeps"]
+
+BACKEND = "NumPy (no compiled kernels)"
+forward_step = reference.forward_step
+hals_sweeps = reference.hals_sweeps
+
+if os.environ.get("AUTONMF_KERNELS", "").lower() == "numpy":
+    BACKEND = "NumPy (AUTONMF_KERNELS=numpy)"
+else:
+    try:
+        from autonmf.kernels import native
+    except OSError:
+        pass
+    else:
+        BACKEND = f"C ({native.VECTOR_UNIT})"
+        forward_step = native.forward_step
+        hals_sweeps = native.hals_sweeps

@@ -1,0 +1,125 @@
+/* Included once for each REAL; see native.c. */
+
+#define vector NAME(vector)
+#define mask NAME(mask)
+#define positive_part(value) ((vector)((mask)(value) & ((value) > zero))) /* max(0, value) */
+#define block_load NAME(block_load)
+#define block_store NAME(block_store)
+#define block_multiply NAME(block_multiply)
+#define hals_sweeps NAME(hals_sweeps)
+#define forward_step NAME(forward_step)
+#define LANES (VECTOR_BYTES / sizeof(REAL)) /* numbers in a vector */
+#define ROWS (BLOCK_BYTES / sizeof(REAL))   /* rows of a block */
+
+typedef INTEGER mask __attribute__((vector_size(VECTOR_BYTES)));
+typedef REAL vector __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Copy rows [row, row + count) of an n x r matrix into r packed columns of ROWS numbers, zero-padded.
+ * Packing also avoids the cache conflicts of columns that are a power of two apart. */
+static inline __attribute__((always_inline)) void block_load(
+    REAL *packed, const REAL *matrix, ptrdiff_t n, ptrdiff_t r, ptrdiff_t row, ptrdiff_t count)
+{
+    for (ptrdiff_t j = 0; j < r; j++) {
+        memcpy(packed + j * ROWS, matrix + j * n + row, count * sizeof(REAL));
+        if (count < (ptrdiff_t)ROWS)
+            memset(packed + j * ROWS + count, 0, (ROWS - count) * sizeof(REAL));
+    }
+}
+
+static inline __attribute__((always_inline)) void block_store(
+    REAL *matrix, const REAL *packed, ptrdiff_t n, ptrdiff_t r, ptrdiff_t row, ptrdiff_t count)
+{
+    for (ptrdiff_t j = 0; j < r; j++)
+        memcpy(matrix + j * n + row, packed + j * ROWS, count * sizeof(REAL));
+}
+
+/* sum += packed * column, over r packed columns. */
+static inline __attribute__((always_inline)) void block_multiply(
+    vector *sum, const vector *packed, const REAL *column, ptrdiff_t r)
+{
+    for (ptrdiff_t l = 0; l < r; l++) {
+        const vector *source = packed + l * VECTORS;
+        REAL weight = column[l];
+        for (int v = 0; v < VECTORS; v++)
+            sum[v] += weight * source[v];
+    }
+}
+
+/* In place, sweeps times over j: B_j = max(0, (A_j - sum_{l != j} B_l G_lj) / (G_jj + mu)).
+ * Returns 0, or 1 if there is no memory for one block. */
+MULTIVERSION int hals_sweeps(
+    ptrdiff_t n, ptrdiff_t r, REAL *block, const REAL *product, const REAL *gram, double mu, int sweeps)
+{
+    vector *packed = aligned_alloc(VECTOR_BYTES, 2 * r * BLOCK_BYTES + VECTOR_BYTES);
+    if (packed == NULL)
+        return 1;
+    vector *targets = packed + r * VECTORS;
+    const vector zero = {0};
+    for (ptrdiff_t row = 0; row < n; row += ROWS) {
+        ptrdiff_t count = n - row < (ptrdiff_t)ROWS ? n - row : (ptrdiff_t)ROWS;
+        block_load((REAL *)packed, block, n, r, row, count);
+        block_load((REAL *)targets, product, n, r, row, count);
+        for (int sweep = 0; sweep < sweeps; sweep++) {
+            for (ptrdiff_t j = 0; j < r; j++) {
+                const REAL *column = gram + j * r;
+                REAL own = column[j], curvature = own + (REAL)mu;
+                REAL inverse = curvature > 0 ? 1 / curvature : 0;
+                vector sum[VECTORS] = {zero};
+                block_multiply(sum, packed, column, r);
+                for (int v = 0; v < VECTORS; v++) {
+                    vector *here = packed + j * VECTORS + v;
+                    vector value = (targets[j * VECTORS + v] - sum[v] + own * *here) * inverse;
+                    *here = positive_part(value);
+                }
+            }
+        }
+        block_store(block, (REAL *)packed, n, r, row, count);
+    }
+    free(packed);
+    return 0;
+}
+
+/* forward = max(0, B - (B G - A + mu B) / gamma), and the squared norms of its columns.
+ * Returns 0, or 1 if there is no memory for one block. */
+MULTIVERSION int forward_step(
+    ptrdiff_t n, ptrdiff_t r, const REAL *block, const REAL *product, const REAL *gram, double mu,
+    double gamma, REAL *forward, double *squared_norms)
+{
+    vector *packed = aligned_alloc(VECTOR_BYTES, r * BLOCK_BYTES + VECTOR_BYTES);
+    if (packed == NULL)
+        return 1;
+    const vector zero = {0};
+    const REAL shrink = (REAL)(1.0 - mu / gamma), step = (REAL)(1.0 / gamma);
+    for (ptrdiff_t j = 0; j < r; j++)
+        squared_norms[j] = 0;
+    for (ptrdiff_t row = 0; row < n; row += ROWS) {
+        ptrdiff_t count = n - row < (ptrdiff_t)ROWS ? n - row : (ptrdiff_t)ROWS;
+        block_load((REAL *)packed, block, n, r, row, count);
+        for (ptrdiff_t j = 0; j < r; j++) {
+            vector target[VECTORS] = {zero}, sum[VECTORS] = {zero}, square = zero;
+            memcpy(target, product + j * n + row, count * sizeof(REAL));
+            block_multiply(sum, packed, gram + j * r, r);
+            for (int v = 0; v < VECTORS; v++) {
+                vector value = shrink * packed[j * VECTORS + v] + step * (target[v] - sum[v]);
+                target[v] = positive_part(value);
+                square += target[v] * target[v];
+            }
+            memcpy(forward + j * n + row, target, count * sizeof(REAL));
+            for (size_t lane = 0; lane < LANES; lane++)
+                squared_norms[j] += square[lane];
+        }
+    }
+    free(packed);
+    return 0;
+}
+
+#undef vector
+#undef mask
+#undef positive_part
+#undef block_load
+#undef block_store
+#undef block_multiply
+#undef hals_sweeps
+#undef forward_step
+#undef LANES
+#undef ROWS
