@@ -13,12 +13,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autonmf._types import Array, Seed
-from autonmf.data import Data, as_data
+from autonmf.data import as_data
 from autonmf.model.nnls import solve_nnls
 from autonmf.model.objective import gram
-from autonmf.path import PathPoint, default_max_rank, polish, rank_path
-from autonmf.path.search import Callback
-from autonmf.selection import select_rank
+from autonmf.path import PathOptions, PathPoint, Workspace, default_max_rank, explore, polish
+from autonmf.path.follow import Callback
+from autonmf.selection import choose_rank
 from autonmf.solvers import Solver
 
 _VALIDATION: dict[str, Any] = {
@@ -58,6 +58,8 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Random initial points; each rank keeps its best solution.
     init : {"random", "nndsvd", "nndsvda"} or (U, V)
         Initial point.
+    engine : {"auto", "direct", "compressed"}
+        Whether the path reads X at every step or X compressed; the polish is always on X.
     time_budget : float, optional
         Seconds for the path.
     n_jobs : int, optional
@@ -114,6 +116,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 2000,
         n_starts: int = 1,
         init: str | tuple[Any, Any] = "random",
+        engine: str = "auto",
         time_budget: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -130,6 +133,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.n_starts = n_starts
         self.init = init
+        self.engine = engine
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -211,7 +215,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             other._set_point(point, polished=False)
         else:
             checked = validate_data(self, X, reset=False, **_VALIDATION)
-            other._finish(checked, self._polished(as_data(checked), point))
+            other._finish(checked, self._polished(Workspace.of(as_data(checked)), point))
         return other
 
     @property
@@ -228,31 +232,32 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any) -> Array:
         checked = validate_data(self, X, **_VALIDATION)
         data = as_data(checked)
-        path = rank_path(
-            data,
-            max_rank=self._first_rank(data.shape),
-            min_rank=1 if self.n_components is None else self.n_components,
+        path, workspace = explore(data, self._options(data.shape))
+        if self.n_components is None:
+            path, estimate = choose_rank(path, data, self.rule, tau=self.tau)
+            rank = estimate.rank
+        else:
+            estimate, rank = None, int(self.n_components)
+        self.path_, self.rank_estimate_ = path, estimate
+        return self._finish(checked, self._polished(workspace, path.at_rank(rank)))
+
+    def _options(self, shape: tuple[int, int]) -> PathOptions:
+        return PathOptions(
+            max_rank=self._first_rank(shape),
+            min_rank=1 if self.n_components is None else int(self.n_components),
             solver=self.solver,
             grid=self.grid,
             mu=self.mu,
             tol=self.tol,
             max_iter=self.max_iter,
-            n_starts=self.n_starts,
             init=self.init,
+            n_starts=self.n_starts,
+            engine=self.engine,
             time_budget=self.time_budget,
             n_jobs=self.n_jobs,
             callback=_printer() if self.verbose else None,
             random_state=self.random_state,
         )
-        self.path_ = path
-        if self.n_components is None:
-            estimate = select_rank(path, self.rule, tau=self.tau)
-            point = path.at_rank(estimate.rank)
-        else:
-            estimate = None
-            point = path.at_rank(self.n_components)
-        self.rank_estimate_ = estimate
-        return self._finish(checked, self._polished(data, point))
 
     def _first_rank(self, shape: tuple[int, int]) -> int | None:
         """Where the path starts, after checking ``n_components`` against the shape."""
@@ -270,9 +275,9 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return max(default_max_rank(shape), int(wanted))
         return self.max_rank
 
-    def _polished(self, data: Data, point: PathPoint) -> PathPoint:
+    def _polished(self, workspace: Workspace, point: PathPoint) -> PathPoint:
         polished = polish(
-            data, point.U, point.V,
+            workspace, point.U, point.V,
             solver=self.solver, mu=self.mu, tol=self.tol, max_iter=self.max_iter,
         )  # fmt: skip
         if polished.n_iter >= self.max_iter:

@@ -1,9 +1,10 @@
 """What X may be, behind one small protocol: the only place that knows how X is stored."""
 
+from autonmf.data.compressed import Compressed, compress
 from autonmf.data.dense import Dense
 from autonmf.data.protocol import Data
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
 from autonmf.data.validation import as_data
 
-__all__ = ["Data", "Dense", "Scaled", "Sparse", "as_data", "to_unit_scale"]
+__all__ = ["Compressed", "Data", "Dense", "Scaled", "Sparse", "as_data", "compress", "to_unit_scale"]

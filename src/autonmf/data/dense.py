@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
+from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.data.blocks import row_blocks
+from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
+
+PARALLEL_ENTRIES = 1 << 20
+"""X of at least so many entries is multiplied in blocks, over the threads that we have."""
 
 
 class Dense:
@@ -24,26 +30,59 @@ class Dense:
 
     @property
     def T(self) -> Dense:
-        return Dense(self.X.T)
+        transposed = Dense(self.X.T)
+        transposed.__dict__.update(self._sums)
+        return transposed
+
+    @property
+    def cost(self) -> float:
+        return float(self.X.size)
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest entry; NaN if there is one."""
+        ends = each(lambda b: (self._rows[b].min(), self._rows[b].max()), row_blocks(self._rows.shape))
+        return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
 
     def squared_norm(self) -> float:
-        # Along the longer contiguous direction, so that no block is copied.
-        X = self.X if self.X.flags.c_contiguous else self.X.T
-        return sum(float(np.square(X[b], dtype=np.float64).sum()) for b in row_blocks(X.shape))
+        return self._squared_norm
+
+    @cached_property
+    def _squared_norm(self) -> float:
+        return sum(each(lambda b: squared_sum(self._rows[b]), row_blocks(self._rows.shape)))
 
     def right(self, V: Array) -> Array:
-        return (V.T @ self.X.T).T
+        return _product(self.X, V)
 
     def left(self, U: Array) -> Array:
-        return (U.T @ self.X).T
+        return _product(self.X.T, U)
+
+    def inner(self, U: Array, V: Array) -> float:
+        return float(np.sum(U * self.right(V), dtype=np.float64))
 
     def squared_residual(self, U: Array, V: Array) -> float:
-        total = 0.0
-        for b in row_blocks(self.shape):
-            residual = self.X[b] - U[b] @ V.T
-            total += float(np.square(residual, dtype=np.float64).sum())
-        return total
+        return sum(
+            each(lambda b: squared_sum(self.X[b] - U[b] @ V.T), row_blocks(self.shape)),
+        )
 
     def divided(self, scale: float) -> Dense:
-        """X / scale as a copy."""
         return Dense((self.X / scale).astype(self.dtype, copy=False))
+
+    @property
+    def _rows(self) -> Array:
+        """X or Xᵀ, whichever has contiguous rows."""
+        return self.X if self.X.flags.c_contiguous else self.X.T
+
+    @property
+    def _sums(self) -> dict[str, object]:
+        """What has been computed and is the same for Xᵀ."""
+        return {name: self.__dict__[name] for name in ("extremes", "_squared_norm") if name in self.__dict__}
+
+
+def _product(X: Array, factor: Array) -> Array:
+    """X @ factor, Fortran-ordered, by blocks of rows of X that depend on its shape only."""
+    if X.size < PARALLEL_ENTRIES:
+        return np.asarray((factor.T @ X.T).T)
+    transposed = np.empty((factor.shape[1], X.shape[0]), dtype=X.dtype)
+    each(lambda b: np.matmul(factor.T, X[b].T, out=transposed[:, b]), even_blocks(X.shape[0]))
+    return transposed.T

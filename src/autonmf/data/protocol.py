@@ -28,14 +28,21 @@ class Data(Protocol):
     def T(self) -> Data:
         """Xᵀ, without copying X."""
 
+    @property
+    def cost(self) -> float:
+        """Multiply-adds of X times one vector, in units of those of a dense product."""
+
     def squared_norm(self) -> float:
-        """‖X‖_F², accumulated in double precision."""
+        """‖X‖_F², accumulated in double precision and read once."""
 
     def right(self, V: Array) -> Array:
         """X V (n x r)."""
 
     def left(self, U: Array) -> Array:
         """Xᵀ U (m x r)."""
+
+    def inner(self, U: Array, V: Array) -> float:
+        """⟨X, U Vᵀ⟩."""
 
     def squared_residual(self, U: Array, V: Array) -> float:
         """‖X - U Vᵀ‖_F² from the residual itself: no cancellation, one pass over X."""

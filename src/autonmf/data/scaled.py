@@ -11,41 +11,48 @@ from autonmf.data.protocol import Data
 class Scaled:
     """X / s. The factors of X / s times sqrt(s) are factors of X."""
 
-    def __init__(self, inner: Data, scale: float) -> None:
-        self.inner = inner
+    def __init__(self, data: Data, scale: float) -> None:
+        self.data = data
         self.scale = scale
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.inner.shape
+        return self.data.shape
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        return self.inner.dtype
+        return self.data.dtype
 
     @property
     def T(self) -> Scaled:
-        return Scaled(self.inner.T, self.scale)
+        return Scaled(self.data.T, self.scale)
+
+    @property
+    def cost(self) -> float:
+        return self.data.cost
 
     def squared_norm(self) -> float:
-        return self.inner.squared_norm() / self.scale**2
+        return self.data.squared_norm() / self.scale**2
 
     def right(self, V: Array) -> Array:
-        return self._divided(self.inner.right(V))
+        return self._divided(self.data.right(V))
 
     def left(self, U: Array) -> Array:
-        return self._divided(self.inner.left(U))
+        return self._divided(self.data.left(U))
+
+    def inner(self, U: Array, V: Array) -> float:
+        return self.data.inner(U, V) / self.scale
 
     def squared_residual(self, U: Array, V: Array) -> float:
         root = np.asarray(np.sqrt(self.scale), dtype=self.dtype)
-        return self.inner.squared_residual(U * root, V * root) / self.scale**2
+        return self.data.squared_residual(U * root, V * root) / self.scale**2
 
     def _divided(self, product: Array) -> Array:
         product /= np.asarray(self.scale, dtype=self.dtype)
         return product
 
     def divided(self, scale: float) -> Data:
-        return self.inner.divided(self.scale * scale)
+        return self.data.divided(self.scale * scale)
 
 
 def to_unit_scale(data: Data) -> tuple[Data, float]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data.blocks import row_blocks
+from autonmf.data.blocks import row_blocks, squared_sum
+
+SPARSE_COST = 10.0
+"""A stored entry costs a product about as much as ten entries of a dense matrix."""
 
 
 class Sparse:
@@ -29,8 +33,23 @@ class Sparse:
     def T(self) -> Sparse:
         return Sparse(self.X.T)
 
+    @property
+    def cost(self) -> float:
+        return SPARSE_COST * float(self.X.nnz)
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest stored entry; NaN if there is one."""
+        if self.X.nnz == 0:
+            return 0.0, 0.0
+        return float(self.X.data.min()), float(self.X.data.max())
+
     def squared_norm(self) -> float:
-        return float(np.square(self.X.data, dtype=np.float64).sum())
+        return self._squared_norm
+
+    @cached_property
+    def _squared_norm(self) -> float:
+        return squared_sum(self.X.data)
 
     def right(self, V: Array) -> Array:
         return np.asfortranarray(self.X @ np.ascontiguousarray(V))
@@ -38,15 +57,13 @@ class Sparse:
     def left(self, U: Array) -> Array:
         return np.asfortranarray(self.X.T @ np.ascontiguousarray(U))
 
+    def inner(self, U: Array, V: Array) -> float:
+        return float(np.sum(U * self.right(V), dtype=np.float64))
+
     def squared_residual(self, U: Array, V: Array) -> float:
         if self.X.format == "csc":
             return self.T.squared_residual(V, U)
-        total = 0.0
-        for b in row_blocks(self.shape):
-            residual = self.X[b].toarray() - U[b] @ V.T
-            total += float(np.square(residual, dtype=np.float64).sum())
-        return total
+        return sum(squared_sum(self.X[b].toarray() - U[b] @ V.T) for b in row_blocks(self.shape))
 
     def divided(self, scale: float) -> Sparse:
-        """X / scale as a copy."""
         return Sparse((self.X / scale).astype(self.dtype, copy=False))

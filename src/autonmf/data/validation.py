@@ -33,20 +33,18 @@ def as_data(X: Any) -> Data:
     """
     if isinstance(X, Dense | Sparse):
         return X
-    data: Data = Sparse(_sparse(X)) if sparse.issparse(X) else Dense(_dense(X))
+    data = Sparse(_sparse(X)) if sparse.issparse(X) else Dense(_dense(X))
+    lowest, highest = data.extremes
+    _check_values(lowest, highest)
     n, m = data.shape
     with np.errstate(over="ignore", under="ignore"):
         rms = np.sqrt(data.squared_norm() / (n * m))
     if not 1 / SQUARE_RANGE < rms < SQUARE_RANGE:
         raise ValueError(
-            f"the entries of X reach {_values(data).max():.3g}: their squares do not fit double precision. "
+            f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
             "Divide X by its maximum first; the rank does not depend on the scale."
         )
     return data
-
-
-def _values(data: Any) -> Array:
-    return np.asarray(data.X.data if isinstance(data, Sparse) else data.X)
 
 
 def _dense(X: Any) -> Array:
@@ -57,7 +55,6 @@ def _dense(X: Any) -> Array:
     array = array.astype(_float_type(array), copy=False)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = np.ascontiguousarray(array)
-    _check_values(array)
     return array
 
 
@@ -69,7 +66,6 @@ def _sparse(X: Any) -> Any:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    _check_values(X.data)
     return X
 
 
@@ -102,10 +98,7 @@ def _float_type(array: Any) -> type[np.floating]:
     raise TypeError(f"X has dtype {array.dtype}; NMF needs numbers. Pass numeric columns only.")
 
 
-def _check_values(values: Array) -> None:
-    if values.size == 0 or not values.any():
-        raise ValueError("X is all zeros: there is nothing to factorise.")
-    lowest, highest = values.min(), values.max()
+def _check_values(lowest: float, highest: float) -> None:
     if np.isnan(lowest) or np.isnan(highest):
         raise ValueError(
             "X contains NaN. Fill or remove the missing entries first, "
@@ -118,3 +111,5 @@ def _check_values(values: Array) -> None:
             f"Negative values in data passed to NMF: the smallest entry of X is {lowest:.6g}. NMF needs "
             "nonnegative data: shift it (X - X.min()), clip it (X.clip(min=0)), or take magnitudes."
         )
+    if highest == 0:
+        raise ValueError("X is all zeros: there is nothing to factorise.")

@@ -1,7 +1,7 @@
 """Hot loops. Callers import from here and need not know which implementation runs.
 
-``BACKEND`` says it: compiled C, or NumPy where the package was installed without a compiler or the environment
-variable ``AUTONMF_KERNELS`` is ``numpy``.
+``BACKEND`` says it: compiled C, or NumPy where the package was installed without a compiler or the
+environment variable ``AUTONMF_KERNELS`` is ``numpy``.
 """
 
 from __future__ import annotations

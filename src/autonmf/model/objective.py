@@ -92,6 +92,16 @@ def loss(problem: Problem, U: Array, V: Array, XtU: Array, gram_U: Array, gram_V
     return 0.5 * value
 
 
+def loss_of(data: Data, U: Array, V: Array) -> float:
+    """½‖X - UVᵀ‖² of given factors, in double precision, for one product with X."""
+    U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
+    fitted = float(np.sum(gram(U) * gram(V)))
+    value = data.squared_norm() - 2.0 * data.inner(U, V) + fitted
+    if value < TRUSTED_DIGITS * float(np.finfo(data.dtype).eps) * data.squared_norm():
+        value = data.squared_residual(U, V)
+    return 0.5 * value
+
+
 def smooth_objective(problem: Problem, U: Array, V: Array) -> float:
     """F_μ(U, V), with the residual formed."""
     ridge = float(np.sum(np.square(U)) + np.sum(np.square(V)))

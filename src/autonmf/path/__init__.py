@@ -1,16 +1,26 @@
 """Solutions along increasing λ: every rank from an upper bound down to one."""
 
-from autonmf.path.polish import polish
+from autonmf.path.confirm import confirm
+from autonmf.path.explore import explore
+from autonmf.path.follow import Progress
+from autonmf.path.options import GRIDS, PathOptions, default_max_rank
+from autonmf.path.polishing import polish
 from autonmf.path.result import PathPoint, RankPath, Visit
-from autonmf.path.search import GRIDS, Progress, default_max_rank, rank_path
+from autonmf.path.search import rank_path
+from autonmf.path.workspace import ENGINES, Workspace
 
 __all__ = [
+    "ENGINES",
     "GRIDS",
+    "PathOptions",
     "PathPoint",
     "Progress",
     "RankPath",
     "Visit",
+    "Workspace",
+    "confirm",
     "default_max_rank",
+    "explore",
     "polish",
     "rank_path",
 ]

@@ -19,8 +19,8 @@ from autonmf.solvers.blocks import breakpoints
 CROSSING = 1e-8
 """ς: a λ is put this fraction above the breakpoint that it is to cross."""
 
-Solve = Callable[[State, Stopping, int], Run]
-"""Run the solver from a state; the int is how many stops are still to come at most."""
+Solve = Callable[[Solver, State, Stopping, int], Run]
+"""Run a solver from a state; the int is how many stops are still to come at most."""
 
 
 class Stop(NamedTuple):
@@ -55,7 +55,7 @@ class AdaptiveGrid:
         state = solver.init(problem, U, V)
         lam = (1 + CROSSING) * _active(_U_breakpoints(state))[0]
         for i in range(1, self.n_points + 1):
-            result = solve(state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
+            result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
             state = result.state
             if state.rank == 0:
                 return
@@ -84,14 +84,15 @@ class ExactPath:
         lowest: int,
     ) -> Iterator[Stop]:  # fmt: skip
         problem = problem.at(0.0)
+        solver = solver.plateau()
         state = solver.init(problem, U, V)
         lam = 0.0
         while True:
             limit = stopping.max_iter
             if self.budget is not None:
                 limit = min(limit, self.budget(state.rank))
-            result = solve(state, replace(stopping, max_iter=limit), state.rank - lowest + 1)
-            state = result.state
+            result = solve(solver, state, replace(stopping, max_iter=limit), state.rank - lowest + 1)
+            state = result.state.balanced().compact()
             if state.rank == 0:
                 return
             ahead = np.minimum(_U_breakpoints(state), _V_breakpoints(state))
@@ -101,6 +102,9 @@ class ExactPath:
             weakest = int(np.argmin(ahead))
             lam = max(lam, float((1 + CROSSING) * ahead[weakest]))
             state = state.selected(np.arange(len(ahead)) != weakest).restarted(problem)
+
+
+Grid = AdaptiveGrid | ExactPath
 
 
 def _U_breakpoints(state: State) -> Array:

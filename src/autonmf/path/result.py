@@ -21,6 +21,7 @@ class PathPoint:
     loss: float  # ½‖X - UVᵀ‖²
     lam: float  # the λ at which the path reached it
     n_iter: int  # iterations spent at that λ
+    on_X: bool = True  # False: the loss was seen through a compression of X
 
     @property
     def rank(self) -> int:

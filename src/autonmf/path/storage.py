@@ -29,7 +29,7 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
         "delta": path.delta,
         "complete": path.complete,
         "settings": path.settings,
-        "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter} for p in path.points],
+        "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter, "on_X": p.on_X} for p in path.points],
         "visits": [list(visit) for visit in path.visits],
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header))}

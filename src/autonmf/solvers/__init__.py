@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autonmf.solvers.active_set import ActiveSet
 from autonmf.solvers.driver import Run, Solver, run
+from autonmf.solvers.hals import Hals
 from autonmf.solvers.history import History
 from autonmf.solvers.inertial import Inertial, NesterovInertia, NoInertia, ProvableInertia
 from autonmf.solvers.state import State
@@ -12,6 +13,7 @@ from autonmf.solvers.stopping import Stopping
 __all__ = [
     "SOLVERS",
     "ActiveSet",
+    "Hals",
     "History",
     "Inertial",
     "NesterovInertia",

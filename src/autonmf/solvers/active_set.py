@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from autonmf._types import Array
 from autonmf.model.objective import Problem, gram
 from autonmf.solvers.blocks import active_set_update
+from autonmf.solvers.hals import Hals
 from autonmf.solvers.state import State
 
 
@@ -20,6 +21,12 @@ class ActiveSet:
     def init(self, problem: Problem, U: Array, V: Array) -> State:
         state = State.start(problem, U, V)
         return state.compact() if self.compact else state
+
+    def budget(self, rank: int) -> int:
+        return self.plateau().budget(rank)
+
+    def plateau(self) -> Hals:
+        return Hals()
 
     def step(self, state: State) -> State:
         problem = state.problem

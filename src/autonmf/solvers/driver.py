@@ -25,6 +25,12 @@ class Solver(Protocol):
     def step(self, state: State) -> State:
         """One iteration on both blocks."""
 
+    def budget(self, rank: int) -> int:
+        """Iterations that the exact path spends at a rank by default."""
+
+    def plateau(self) -> Solver:
+        """The algorithm for a stretch where λ = 0 and no column can be dropped; itself, if need be."""
+
 
 @dataclass(frozen=True)
 class Run:

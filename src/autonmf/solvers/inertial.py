@@ -70,6 +70,15 @@ class Inertial:
         state = State.start(problem, U, V)
         return state.compact() if self.compact else state
 
+    def budget(self, rank: int) -> int:
+        """First-order steps are cheap and make less progress: more of them than of HALS."""
+        if rank > 25:
+            return 15
+        return 40 if rank > 12 else 60
+
+    def plateau(self) -> Inertial:
+        return self
+
     def step(self, state: State) -> State:
         problem = state.problem
         # The propositions bound β by the larger constant of the two blocks; U's is known only after

@@ -43,6 +43,8 @@ class Watch:
     def see(self, state: State) -> str | None:
         """Take the next iterate in; the criterion that is met, or None."""
         rule = self.rule
+        if rule.max_iter <= rule.rank_window:
+            return None  # no criterion can be met before the limit: spare the objective
         self.ranks.append(state.rank)
         self.objectives.append(state.objective)
         self.iterates.append((state.U, state.V))

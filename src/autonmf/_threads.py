@@ -1,0 +1,102 @@
+"""The one place that decides how many threads compute.
+
+BLAS threads spin while they wait, which on a busy machine, or beside another pool, costs far more than it
+gains on matrices of our size. Inside `one_pool` BLAS therefore works with one thread, and large products are
+cut into blocks that a small pool of ours computes. Blocks do not depend on the number of threads, so neither
+do results.
+
+As many threads are used as BLAS was allowed to use: ``OMP_NUM_THREADS`` and the like, ``threadpoolctl``
+limits, joblib's and Dask's settings for their workers are all respected.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  SciPy brings a BLAS of its own: it must be loaded to be seen
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _cores() -> int:
+    """The processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Pool:
+    """The state shared by all callers in the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.callers = 0
+        self.limiter: Any = None
+        self.threads = 1
+        self.executors: dict[int, ThreadPoolExecutor] = {}
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.callers == 0:
+                allowed = [library["num_threads"] for library in _controller().info()]
+                self.threads = max(1, min([_cores(), *allowed]))
+                self.limiter = _controller().limit(limits=1)
+            self.callers += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.callers -= 1
+            if self.callers == 0:
+                self.limiter.restore_original_limits()
+
+    def workers(self) -> ThreadPoolExecutor:
+        with self.lock:
+            if self.threads not in self.executors:
+                self.executors[self.threads] = ThreadPoolExecutor(self.threads, "autonmf")
+            return self.executors[self.threads]
+
+
+_pool = _Pool()
+
+
+def _forget_pool() -> None:
+    """A forked child has none of its parent's threads: it starts a pool of its own."""
+    global _pool
+    _pool = _Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+@contextmanager
+def one_pool() -> Iterator[None]:
+    """BLAS with one thread while inside; the first caller in sets it, the last one out restores it."""
+    pool = _pool
+    pool.enter()
+    try:
+        yield
+    finally:
+        pool.leave()
+
+
+def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """``[function(item) for item in items]``, over the threads that this process may use."""
+    items = list(items)
+    if _pool.callers == 0 or _pool.threads == 1 or len(items) == 1:
+        return [function(item) for item in items]
+    return list(_pool.workers().map(function, items))

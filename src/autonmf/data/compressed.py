@@ -1,0 +1,105 @@
+r"""X through its range: :math:`X \approx L R^\top` with few columns.
+
+A randomised range finder (Halko, Martinsson and Tropp, 2011) reads X a few times; every later product costs
+:math:`O((n+m)kr)` instead of :math:`O(nmr)`. What lies outside the range (noise, mostly) is orthogonal to it
+and only adds to ‖X‖².
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data.protocol import Data
+
+OVERSAMPLE = 10
+"""Columns beyond the largest rank."""
+
+PASSES = 2
+"""Rounds of products with Xᵀ and X that sharpen the range."""
+
+
+class Compressed:
+    """L Rᵀ in place of X. L has orthonormal columns; R = XᵀL."""
+
+    def __init__(self, L: Array, R: Array, squared_norm: float) -> None:
+        self.L = L
+        self.R = R
+        self._squared_norm = squared_norm
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.L.shape[0], self.R.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.L.dtype
+
+    @property
+    def T(self) -> Compressed:
+        return Compressed(self.R, self.L, self._squared_norm)
+
+    @property
+    def cost(self) -> float:
+        return float(self.L.size + self.R.size)
+
+    def squared_norm(self) -> float:
+        """‖X‖² of the matrix that was compressed."""
+        return self._squared_norm
+
+    def right(self, V: Array) -> Array:
+        return np.asarray(((V.T @ self.R) @ self.L.T).T)
+
+    def left(self, U: Array) -> Array:
+        return np.asarray(((U.T @ self.L) @ self.R.T).T)
+
+    def inner(self, U: Array, V: Array) -> float:
+        return float(np.sum((U.T @ self.L) * (V.T @ self.R), dtype=np.float64))
+
+    def squared_residual(self, U: Array, V: Array) -> float:
+        """‖X - LRᵀ‖² + ‖LRᵀ - UVᵀ‖², the second from thin QR factors of (L, U) and (R, -V)."""
+        within = float(np.square(_triangle(self.L, U) @ _triangle(self.R, -V).T, dtype=np.float64).sum())
+        inside = float(np.sum((self.L.T @ self.L) * (self.R.T @ self.R), dtype=np.float64))
+        return max(self._squared_norm - inside, 0.0) + within
+
+    def divided(self, scale: float) -> Compressed:
+        return Compressed(self.L, self.R / scale, self._squared_norm / scale**2)
+
+    def astype(self, dtype: type[np.floating]) -> Compressed:
+        """The same in another precision."""
+        return Compressed(self.L.astype(dtype), self.R.astype(dtype), self._squared_norm)
+
+
+def compress(data: Data, rank: int, rng: np.random.Generator) -> Compressed:
+    """X compressed to its leading ``rank`` + 10 directions, or fewer if X has fewer; in double precision."""
+    n, m = data.shape
+    width = min(rank + OVERSAMPLE, n, m)
+    basis = _orthonormal(data.right(_fortran(rng.standard_normal((width, m)).T, data)))
+    for _ in range(PASSES):
+        basis = _orthonormal(data.left(_fortran(basis, data)))
+        basis = _orthonormal(data.right(_fortran(basis, data)))
+    R = data.left(_fortran(basis, data))
+    return Compressed(np.asfortranarray(basis), R.astype(np.float64, copy=False), data.squared_norm())
+
+
+def _fortran(array: Array, data: Data) -> Array:
+    return np.asfortranarray(array, dtype=data.dtype)
+
+
+def _orthonormal(block: Array) -> Array:
+    """An orthonormal basis of the columns, from their Gram matrix, twice for full accuracy.
+
+    Directions 1e-7 times weaker than the leading one carry nothing that a factorisation could use, and are
+    left out.
+    """
+    block = block.astype(np.float64, copy=False)
+    for _ in range(2):
+        values, vectors = np.linalg.eigh(block.T @ block)
+        kept = values > 1e-14 * values[-1]
+        block = block @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return block
+
+
+def _triangle(first: Array, second: Array) -> Array:
+    """The triangular factor of the two side by side."""
+    return np.asarray(np.linalg.qr(np.hstack([first, second])).R)

@@ -1,0 +1,49 @@
+"""Losses on X itself, where a path saw X through its compression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from autonmf._threads import one_pool
+from autonmf.data import Data
+from autonmf.model.objective import loss_of
+from autonmf.path.result import PathPoint, RankPath
+
+MISLED = 0.03
+"""A loss seen through the compression may miss this share of what the factors explain, not more."""
+
+CHECKED_RANKS = (8, 20)
+"""Where a path's losses are compared with those on X."""
+
+
+def confirm(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
+    """The path with the losses at ``ranks`` evaluated on X itself."""
+    wanted = set(ranks)
+    with one_pool():
+        points = tuple(
+            _on_X(point, data) if point.rank in wanted and not point.on_X else point for point in path.points
+        )
+    return replace(path, points=points)
+
+
+def misleads(path_points: Iterable[PathPoint], data: Data) -> bool:
+    """Whether losses through the compression are far from those on X.
+
+    Nonnegative factors need not lie in the leading directions of X: where its spectrum does not decay (the
+    identity, very sparse noise), a compressed path cannot see them. The loss on X is then clearly below the
+    loss that the path saw.
+    """
+    points = tuple(path_points)
+    for wanted in CHECKED_RANKS:
+        point = min(points, key=lambda p: abs(p.rank - wanted))
+        true = _on_X(point, data).loss
+        explained = 0.5 * data.squared_norm() - true
+        if abs(point.loss - true) > MISLED * explained:
+            return True
+    return False
+
+
+def _on_X(point: PathPoint, data: Data) -> PathPoint:
+    U, V = (factor.astype(data.dtype, copy=False) for factor in (point.U, point.V))
+    return replace(point, loss=loss_of(data, U, V), on_X=True)

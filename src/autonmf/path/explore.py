@@ -1,0 +1,86 @@
+"""The path search: prepare X, follow the grid from every start, keep the best of each rank."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import NamedTuple
+
+from autonmf._random import as_generator
+from autonmf._threads import one_pool
+from autonmf.data import Data
+from autonmf.model.initial import initial_point
+from autonmf.model.objective import Problem
+from autonmf.model.spectral import spectral_norm
+from autonmf.path.confirm import misleads
+from autonmf.path.follow import Search, each_start
+from autonmf.path.options import PathOptions
+from autonmf.path.result import RankPath, best_by_rank
+from autonmf.path.workspace import Workspace
+from autonmf.solvers import make_solver
+
+
+class Exploration(NamedTuple):
+    """A path, and X as it was prepared for it: what a polish goes on from."""
+
+    path: RankPath
+    workspace: Workspace
+
+
+def explore(data: Data, options: PathOptions) -> Exploration:
+    """Search a path of X.
+
+    Where a compressed path turns out to have misled, it is searched again on X itself.
+    """
+    began = time.monotonic()
+    max_rank = options.first_rank(data.shape)
+    exact = options.grid == "exact"
+    # The paper's grid is followed as the paper has it: X as it lies, and read at every step.
+    engine = "direct" if options.engine == "auto" and not exact else options.engine
+    *starts, sketch = as_generator(options.random_state).spawn(options.n_starts + 1)
+
+    def follow(workspace: Workspace) -> RankPath:
+        problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
+        search = Search(
+            workspace=workspace,
+            problem=problem,
+            solver=make_solver(options.solver),
+            grid=options.make_grid(),
+            stopping=options.stopping,
+            lowest=options.min_rank,
+            max_rank=max_rank,
+            n_starts=options.n_starts,
+            began=began,
+            deadline=math.inf if options.time_budget is None else began + options.time_budget,
+            callback=options.callback,
+        )
+        init = options.init
+        if isinstance(init, str):
+            results = each_start(
+                lambda i: search.from_start(i, *initial_point(problem.data, max_rank, init, starts[i])),
+                options.n_starts,
+                options.n_jobs,
+            )
+        else:
+            given = initial_point(data, max_rank, init, starts[0])
+            results = [search.from_start(0, *workspace.inward(*given))]
+        return RankPath(
+            points=best_by_rank(point for result in results for point in result.points),
+            visits=tuple(visit for result in results for visit in result.visits),
+            shape=data.shape,
+            squared_norm=data.squared_norm(),
+            spectral_norm=spectral_norm(workspace.compressed or workspace.scaled) * workspace.scale,
+            mu=options.mu * workspace.scale,
+            delta=options.delta * workspace.scale,
+            complete=all(result.complete for result in results),
+            settings=options.settings() | {"engine": workspace.engine},
+        )
+
+    with one_pool():
+        workspace = Workspace.of(data, scale=options.scale, tall=exact)
+        workspace = workspace.with_engine(engine, max_rank, sketch)
+        path = follow(workspace)
+        if workspace.compressed is not None and engine == "auto" and misleads(path.points, data):
+            workspace = workspace.direct()
+            path = follow(workspace)
+    return Exploration(path, workspace)

@@ -1,0 +1,138 @@
+"""Following a grid of λ from initial points: the search behind `rank_path`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from autonmf._types import Array
+from autonmf.model.objective import Problem
+from autonmf.path.grids import Grid
+from autonmf.path.result import PathPoint, Visit, best_by_rank
+from autonmf.path.workspace import Workspace
+from autonmf.solvers import Run, Solver, State, Stopping, run
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a path is, handed to ``callback`` after each iteration."""
+
+    start: int  # which initial point, from 0
+    n_starts: int
+    max_rank: int
+    rank: int
+    iteration: int  # at this λ
+    relative_loss: float  # loss / ½‖X‖²
+    seconds: float  # since the path began
+
+
+Callback = Callable[[Progress], bool | None]
+"""Returning True ends the path."""
+
+
+@dataclass
+class Followed:
+    """What one start found."""
+
+    points: tuple[PathPoint, ...] = ()
+    visits: tuple[Visit, ...] = ()
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Search:
+    """One path search; its starts share everything but the initial point."""
+
+    workspace: Workspace
+    problem: Problem
+    solver: Solver
+    grid: Grid
+    stopping: Stopping
+    lowest: int
+    max_rank: int
+    n_starts: int
+    began: float
+    deadline: float
+    callback: Callback | None
+
+    def from_start(self, index: int, U: Array, V: Array) -> Followed:
+        """Follow the grid from one initial point, keeping what is found when interrupted."""
+        found = Followed()
+        stopped = False
+
+        def solve(solver: Solver, state: State, stopping: Stopping, stops_left: int) -> Run:
+            nonlocal stopped
+            now = time.monotonic()
+            deadline = now + max(self.deadline - now, 0.0) / stops_left
+            result = run(solver, state, stopping, deadline=deadline, observer=self._observer(index))
+            stopped = result.reason == "stopped"
+            return result
+
+        try:
+            for lam, result, next_lam in self.grid.follow(
+                self.solver, self.problem, U, V, self.stopping, solve, self.lowest
+            ):
+                point = self.workspace.point(lam, result)
+                found.points = best_by_rank((*found.points, point))
+                found.visits += (self._visit(index, point, result, next_lam),)
+                if stopped:
+                    return found
+            found.complete = True
+        except KeyboardInterrupt:
+            if not found.points:
+                raise
+            warnings.warn(
+                f"interrupted at rank {found.points[0].rank}: the path is incomplete and has ranks "
+                f"{found.points[-1].rank} to {found.points[0].rank} only",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        return found
+
+    def _observer(self, index: int) -> Callable[[State, int], bool | None] | None:
+        callback = self.callback
+        if callback is None:
+            return None
+
+        def observe(state: State, k: int) -> bool | None:
+            return callback(
+                Progress(
+                    start=index,
+                    n_starts=self.n_starts,
+                    max_rank=self.max_rank,
+                    rank=state.rank,
+                    iteration=k,
+                    relative_loss=2.0 * state.loss / self.problem.squared_norm,
+                    seconds=time.monotonic() - self.began,
+                )
+            )
+
+        return observe
+
+    def _visit(self, index: int, point: PathPoint, result: Run, next_lam: float) -> Visit:
+        return Visit(
+            start=index,
+            lam=point.lam,
+            rank=result.state.rank,
+            loss=point.loss,
+            n_iter=result.n_iter,
+            seconds=time.monotonic() - self.began,
+            reason=result.reason,
+            next_lam=next_lam * self.workspace.scale**2,
+        )
+
+
+def each_start(follow: Callable[[int], Followed], n_starts: int, n_jobs: int | None) -> list[Followed]:
+    """Every start's result, in order; after an incomplete one no other is begun."""
+    if n_jobs in (None, 1) or n_starts == 1:
+        results: list[Followed] = []
+        for index in range(n_starts):
+            results.append(follow(index))
+            if not results[-1].complete:
+                break
+        return results
+    from joblib import Parallel, delayed
+
+    return list(Parallel(n_jobs, prefer="threads")(delayed(follow)(i) for i in range(n_starts)))

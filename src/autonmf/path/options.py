@@ -1,0 +1,128 @@
+"""What a path search may be asked for, checked in one place."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autonmf._types import Seed
+from autonmf.path.follow import Callback
+from autonmf.path.grids import AdaptiveGrid, ExactPath, Grid
+from autonmf.path.workspace import ENGINES
+from autonmf.solvers import Solver, Stopping, make_solver
+
+GRIDS = ("exact", "adaptive")
+
+
+def default_max_rank(shape: tuple[int, int]) -> int:
+    """The paper's upper bound on the rank: min(⌈min(n, m)/2⌉, 50)."""
+    return min(math.ceil(min(shape) / 2), 50)
+
+
+@dataclass(frozen=True)
+class PathOptions:
+    """The parameters of `rank_path`, which explains them."""
+
+    max_rank: int | None = None
+    min_rank: int = 1
+    solver: str | Solver = "pasm"
+    grid: str = "exact"
+    n_points: int = 30
+    budget: str | Callable[[int], int] = "auto"
+    mu: float = 1e-8
+    delta: float = 1e-6
+    tol: float = 1e-4
+    max_iter: int = 2000
+    init: str | tuple[Any, Any] = "random"
+    n_starts: int = 1
+    engine: str = "auto"
+    scale: bool = True
+    time_budget: float | None = None
+    n_jobs: int | None = None
+    callback: Callback | None = None
+    random_state: Seed = None
+
+    def __post_init__(self) -> None:
+        _check_positive(
+            min_rank=self.min_rank, n_points=self.n_points, max_iter=self.max_iter, n_starts=self.n_starts
+        )
+        if self.max_rank is not None:
+            _check_positive(max_rank=self.max_rank)
+        if not (self.mu >= 0 and self.delta >= 0 and self.tol >= 0):
+            raise ValueError(
+                f"mu, delta and tol must be nonnegative, got {self.mu}, {self.delta} and {self.tol}"
+            )
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise ValueError(f"time_budget must be a positive number of seconds, got {self.time_budget}")
+        if self.engine not in ENGINES:
+            raise ValueError(f"unknown engine {self.engine!r}; choose one of {', '.join(ENGINES)}")
+        make_solver(self.solver)
+        self.make_grid()
+
+    @property
+    def stopping(self) -> Stopping:
+        return Stopping(tol=self.tol, tol_gradient=10 * self.tol, max_iter=self.max_iter)
+
+    def make_grid(self) -> Grid:
+        """The grid by its name."""
+        if self.grid == "adaptive":
+            return AdaptiveGrid(self.n_points)
+        if self.grid != "exact":
+            raise ValueError(f"unknown grid {self.grid!r}; choose one of {', '.join(GRIDS)}")
+        if callable(self.budget):
+            return ExactPath(self.budget)
+        if self.budget == "full":
+            return ExactPath()
+        if self.budget == "auto":
+            return ExactPath(make_solver(self.solver).plateau().budget)
+        raise ValueError(f"unknown budget {self.budget!r}; choose 'auto', 'full' or a function of the rank")
+
+    def first_rank(self, shape: tuple[int, int]) -> int:
+        """The rank to start from, for X of this shape."""
+        if not isinstance(self.init, str):
+            return self._given_rank()
+        first = self.max_rank if self.max_rank is not None else max(default_max_rank(shape), self.min_rank)
+        if first > min(shape):
+            warnings.warn(
+                f"max_rank={first} is more than min(X.shape)={min(shape)}, which no nonnegative rank "
+                f"exceeds; the path starts at {min(shape)}",
+                UserWarning,
+                stacklevel=4,
+            )
+            first = min(shape)
+        if self.min_rank > first:
+            raise ValueError(f"min_rank={self.min_rank} is more than the first rank of the path, {first}")
+        return int(first)
+
+    def settings(self) -> dict[str, Any]:
+        """What is worth remembering beside a path, as JSON would hold it."""
+        seed = self.random_state
+        return {
+            "solver": self.solver if isinstance(self.solver, str) else type(self.solver).__name__,
+            "grid": self.grid,
+            "n_points": int(self.n_points),
+            "budget": self.budget if isinstance(self.budget, str) else "custom",
+            "tol": float(self.tol),
+            "max_iter": int(self.max_iter),
+            "init": self.init if isinstance(self.init, str) else "given",
+            "n_starts": int(self.n_starts),
+            "scale": bool(self.scale),
+            "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+        }
+
+    def _given_rank(self) -> int:
+        columns = int(np.shape(self.init[0])[-1]) if np.ndim(self.init[0]) == 2 else 0
+        if self.max_rank not in (None, columns):
+            raise ValueError(f"init has {columns} components but max_rank is {self.max_rank}")
+        return columns
+
+
+def _check_positive(**values: Any) -> None:
+    for name, value in values.items():
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")

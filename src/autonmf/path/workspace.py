@@ -1,0 +1,86 @@
+"""X made ready for a path, and the way back from the solvers' units to the caller's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data import Compressed, Data, compress, to_unit_scale
+from autonmf.data.compressed import OVERSAMPLE
+from autonmf.model.balancing import sorted_components
+from autonmf.model.objective import loss_of
+from autonmf.path.result import PathPoint
+from autonmf.solvers import Run
+
+ENGINES = ("auto", "direct", "compressed")
+
+GAIN = 2.0
+"""Compression must make a product at least this many times cheaper to be worth its passes over X."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """X / s with its longer side first, and perhaps its compression.
+
+    Dividing by the root mean square s gives the absolute constants μ, δ and ε₁ a meaning; putting the longer
+    side first makes a search the same for X and Xᵀ.
+    """
+
+    data: Data  # X as the caller has it
+    scaled: Data  # X / s, or its transpose
+    scale: float  # s
+    transposed: bool
+    compressed: Compressed | None = None  # of ``scaled``, in double precision
+
+    @staticmethod
+    def of(data: Data, *, scale: bool = True, tall: bool = True) -> Workspace:
+        """X scaled and turned as asked, not compressed."""
+        transposed = tall and data.shape[0] < data.shape[1]
+        turned = data.T if transposed else data
+        scaled, factor = to_unit_scale(turned) if scale else (turned, 1.0)
+        return Workspace(data, scaled, factor, transposed)
+
+    def with_engine(self, engine: str, max_rank: int, rng: np.random.Generator) -> Workspace:
+        """Compressed for a path from ``max_rank``, if the engine says so."""
+        n, m = self.scaled.shape
+        pays = GAIN * min(max_rank + OVERSAMPLE, n, m) * (n + m) < self.scaled.cost
+        if engine == "direct" or (engine == "auto" and not pays):
+            return self
+        return replace(self, compressed=compress(self.scaled, max_rank, rng))
+
+    def direct(self) -> Workspace:
+        """The same without compression."""
+        return replace(self, compressed=None)
+
+    @property
+    def engine(self) -> str:
+        return "direct" if self.compressed is None else "compressed"
+
+    @property
+    def matrix(self) -> Data:
+        """What a path iterates on: X / s, or its compression in single precision."""
+        return self.scaled if self.compressed is None else self.compressed.astype(np.float32)
+
+    def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
+        """A caller's factors of X as factors of X / s."""
+        root = np.sqrt(self.scale)
+        U, V = (np.asfortranarray(factor / root, dtype=self.scaled.dtype) for factor in (U, V))
+        return self._turned(U, V)
+
+    def outward(self, U: Array, V: Array) -> tuple[Array, Array]:
+        """Factors of X / s as the caller's: balanced, sorted, in the units of X."""
+        root = np.asarray(np.sqrt(self.scale), dtype=U.dtype)
+        U, V = sorted_components(U, V)
+        return self._turned(U * root, V * root)
+
+    def point(self, lam: float, run: Run) -> PathPoint:
+        """A solution as the caller will see it."""
+        state = run.state
+        loss = state.loss if self.compressed is None else loss_of(self.compressed, state.U, state.V)
+        U, V = self.outward(state.U, state.V)
+        return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
+
+    def _turned(self, U: Array, V: Array) -> tuple[Array, Array]:
+        return (V, U) if self.transposed else (U, V)

@@ -1,0 +1,47 @@
+"""HALS: what PASM is where no column is at risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autonmf import kernels
+from autonmf._types import Array
+from autonmf.model.objective import Problem, gram
+from autonmf.solvers.state import State
+
+
+@dataclass(frozen=True)
+class Hals:
+    """Alternating HALS sweeps on both blocks, for λ = 0.
+
+    With λ = 0 the proximal step of Algorithm 3 has no column to drop and balancing changes no product, which
+    leaves the sweeps. Products with X cost more than sweeps, so several sweeps are made for each.
+    """
+
+    sweeps: int = 3
+
+    def init(self, problem: Problem, U: Array, V: Array) -> State:
+        return State.start(problem, U, V).compact()
+
+    def step(self, state: State) -> State:
+        problem = state.problem
+        U = self._swept(state.U, state.XV, state.gram_V, problem.mu)
+        XtU, gram_U = problem.data.left(U), gram(U)
+        V = self._swept(state.V, XtU, gram_U, problem.mu)
+        return State(problem, U, V, XtU, gram_U, gram(V)).compact()
+
+    def budget(self, rank: int) -> int:
+        """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
+        if rank > 25:
+            return 3
+        return 6 if rank > 12 else 12
+
+    def plateau(self) -> Hals:
+        return self
+
+    def _swept(self, block: Array, product: Array, gram: Array, mu: float) -> Array:
+        block = np.array(block, order="F")
+        kernels.hals_sweeps(block, product, gram, mu, self.sweeps)
+        return block
