@@ -12,20 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import as_data
-from autonmf.model.nnls import solve_nnls
-from autonmf.model.objective import gram
+from autonmf.data import Data, as_data, refuse_masked, wrap
+from autonmf.model.projection import project
 from autonmf.path import PathOptions, PathPoint, Workspace, default_max_rank, explore, polish
 from autonmf.path.follow import Callback
 from autonmf.selection import choose_rank
 from autonmf.solvers import Solver
 
-_VALIDATION: dict[str, Any] = {
-    "accept_sparse": ("csr", "csc"),
-    "dtype": [np.float64, np.float32],
-    "ensure_non_negative": True,
-}
+_FORMAT: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
 
 class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -171,7 +167,11 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         W : ndarray of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        return self._project(validate_data(self, X, reset=False, **_VALIDATION))
+        refuse_masked(X)
+        checked = validate_data(self, X, reset=False, ensure_non_negative=True, **_FORMAT)
+        V = np.asfortranarray(self.components_.T, dtype=checked.dtype)
+        with one_pool():
+            return np.ascontiguousarray(project(wrap(checked), V).W)
 
     def inverse_transform(self, X: Any) -> Array:
         """W H: the samples that the rows of W (named X, as scikit-learn has it) stand for.
@@ -214,8 +214,8 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if X is None:
             other._set_point(point, polished=False)
         else:
-            checked = validate_data(self, X, reset=False, **_VALIDATION)
-            other._finish(checked, self._polished(Workspace.of(as_data(checked)), point))
+            data = as_data(validate_data(self, X, reset=False, **_FORMAT))
+            other._finish(data, self._polished(Workspace.of(data), point))
         return other
 
     @property
@@ -230,7 +230,9 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any) -> Array:
-        checked = validate_data(self, X, **_VALIDATION)
+        refuse_masked(X)
+        # Values are checked by as_data, in one pass and with advice.
+        checked = validate_data(self, X, **_FORMAT, ensure_all_finite=False)
         data = as_data(checked)
         path, workspace = explore(data, self._options(data.shape))
         if self.n_components is None:
@@ -239,7 +241,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         else:
             estimate, rank = None, int(self.n_components)
         self.path_, self.rank_estimate_ = path, estimate
-        return self._finish(checked, self._polished(workspace, path.at_rank(rank)))
+        return self._finish(data, self._polished(workspace, path.at_rank(rank)))
 
     def _options(self, shape: tuple[int, int]) -> PathOptions:
         return PathOptions(
@@ -289,12 +291,13 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return polished
 
-    def _finish(self, checked: Any, point: PathPoint) -> Array:
+    def _finish(self, data: Data, point: PathPoint) -> Array:
         """Set the fitted attributes and return W for the training data."""
         self._set_point(point, polished=True)
-        W = self._project(checked)
-        self.reconstruction_err_ = float(np.sqrt(as_data(checked).squared_residual(W, self.components_.T)))
-        return W
+        with one_pool():
+            W, loss = project(data, point.V)
+        self.reconstruction_err_ = float(np.sqrt(2.0 * loss))
+        return np.ascontiguousarray(W)
 
     def _set_point(self, point: PathPoint, *, polished: bool) -> None:
         self.n_components_ = point.rank
@@ -303,11 +306,6 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.explained_variance_ = point.U.var(axis=0) * np.square(point.V).sum(axis=0)
         self.n_iter_ = sum(visit.n_iter for visit in self.path_.visits) + (point.n_iter if polished else 0)
         self.polished_ = polished
-
-    def _project(self, X: Any) -> Array:
-        H = self.components_.astype(X.dtype, copy=False)
-        product = np.asfortranarray(X @ np.ascontiguousarray(H.T))
-        return np.ascontiguousarray(solve_nnls(product, gram(H.T)))
 
 
 def _printer() -> Callback:

@@ -5,6 +5,17 @@ from autonmf.data.dense import Dense
 from autonmf.data.protocol import Data
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
-from autonmf.data.validation import as_data
+from autonmf.data.validation import as_data, refuse_masked, wrap
 
-__all__ = ["Compressed", "Data", "Dense", "Scaled", "Sparse", "as_data", "compress", "to_unit_scale"]
+__all__ = [
+    "Compressed",
+    "Data",
+    "Dense",
+    "Scaled",
+    "Sparse",
+    "as_data",
+    "compress",
+    "refuse_masked",
+    "to_unit_scale",
+    "wrap",
+]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from autonmf._threads import each
+from autonmf._threads import each, one_pool
 from autonmf._types import Array
 from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
 
@@ -31,25 +31,33 @@ class Dense:
     @property
     def T(self) -> Dense:
         transposed = Dense(self.X.T)
-        transposed.__dict__.update(self._sums)
+        if "_survey" in self.__dict__:
+            transposed.__dict__["_survey"] = self._survey
         return transposed
 
     @property
     def cost(self) -> float:
         return float(self.X.size)
 
-    @cached_property
+    @property
     def extremes(self) -> tuple[float, float]:
         """The smallest and the largest entry; NaN if there is one."""
-        ends = each(lambda b: (self._rows[b].min(), self._rows[b].max()), row_blocks(self._rows.shape))
-        return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
+        return self._survey[:2]
 
     def squared_norm(self) -> float:
-        return self._squared_norm
+        return self._survey[2]
 
     @cached_property
-    def _squared_norm(self) -> float:
-        return sum(each(lambda b: squared_sum(self._rows[b]), row_blocks(self._rows.shape)))
+    def _survey(self) -> tuple[float, float, float]:
+        """Minimum, maximum and sum of squares, in one pass over the memory of X."""
+        rows = self.X if self.X.flags.c_contiguous else self.X.T
+
+        def one(b: slice) -> tuple[float, float, float]:
+            return rows[b].min(), rows[b].max(), squared_sum(rows[b])
+
+        with one_pool():
+            lows, highs, squares = zip(*each(one, row_blocks(rows.shape)), strict=True)
+        return float(np.min(lows)), float(np.max(highs)), sum(squares)
 
     def right(self, V: Array) -> Array:
         return _product(self.X, V)
@@ -67,16 +75,6 @@ class Dense:
 
     def divided(self, scale: float) -> Dense:
         return Dense((self.X / scale).astype(self.dtype, copy=False))
-
-    @property
-    def _rows(self) -> Array:
-        """X or Xᵀ, whichever has contiguous rows."""
-        return self.X if self.X.flags.c_contiguous else self.X.T
-
-    @property
-    def _sums(self) -> dict[str, object]:
-        """What has been computed and is the same for Xᵀ."""
-        return {name: self.__dict__[name] for name in ("extremes", "_squared_norm") if name in self.__dict__}
 
 
 def _product(X: Array, factor: Array) -> Array:

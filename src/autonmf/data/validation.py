@@ -47,6 +47,17 @@ def as_data(X: Any) -> Data:
     return data
 
 
+def wrap(X: Any) -> Data:
+    """An array or CSR/CSC matrix that is known to be fit, as `Data`."""
+    return Sparse(X) if sparse.issparse(X) else Dense(X)
+
+
+def refuse_masked(X: Any) -> None:
+    """Masked arrays: NumPy would drop the mask without a word."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError("X is a masked array, and its mask would be ignored. Pass X.filled(value) instead.")
+
+
 def _dense(X: Any) -> Array:
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array, and its mask would be ignored. Pass X.filled(value) instead.")

@@ -10,7 +10,7 @@ and ``gram`` = CᵀC of the other block C, so that U and V share every formula.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,11 +30,11 @@ class Problem:
     mu: float = 1e-8  # weight of the squared norms
     lam: float = 0.0  # price of a nonzero column
     delta: float = 1e-6  # what a step size γ adds to its Lipschitz constant
-    squared_norm: float = field(default=np.nan)  # ‖X‖², read once
 
-    def __post_init__(self) -> None:
-        if np.isnan(self.squared_norm):
-            object.__setattr__(self, "squared_norm", self.data.squared_norm())
+    @property
+    def squared_norm(self) -> float:
+        """‖X‖²."""
+        return self.data.squared_norm()
 
     @property
     def penalty(self) -> ColumnPenalty:
@@ -77,29 +77,23 @@ def lipschitz(gram: Array, mu: float) -> float:
     return float(np.linalg.eigvalsh(gram)[-1]) + mu
 
 
-def loss(problem: Problem, U: Array, V: Array, XtU: Array, gram_U: Array, gram_V: Array) -> float:
-    """½‖X - UVᵀ‖², from products already at hand unless they would cancel.
+def loss_from(data: Data, U: Array, V: Array, inner: float, gram_U: Array, gram_V: Array) -> float:
+    """½‖X - UVᵀ‖², from ⟨X, UVᵀ⟩ and Gram matrices at hand unless they would cancel.
 
-    ½(‖X‖² - 2⟨V, XᵀU⟩ + ⟨UᵀU, VᵀV⟩) loses all digits when the fit is nearly exact; there the
+    ½(‖X‖² - 2⟨X, UVᵀ⟩ + ⟨UᵀU, VᵀV⟩) loses all digits when the fit is nearly exact; there the
     residual itself is formed, so the loss is never negative.
     """
-    inner = float(np.sum(V * XtU, dtype=np.float64))
-    fitted = float(np.sum(gram_U * gram_V, dtype=np.float64))
-    value = problem.squared_norm - 2.0 * inner + fitted
-    eps = float(np.finfo(problem.data.dtype).eps)
-    if value < TRUSTED_DIGITS * eps * problem.squared_norm:
-        value = problem.data.squared_residual(U, V)
+    energy = data.squared_norm()
+    value = energy - 2.0 * inner + float(np.sum(gram_U * gram_V, dtype=np.float64))
+    if value < TRUSTED_DIGITS * float(np.finfo(data.dtype).eps) * energy:
+        value = data.squared_residual(U, V)
     return 0.5 * value
 
 
 def loss_of(data: Data, U: Array, V: Array) -> float:
     """½‖X - UVᵀ‖² of given factors, in double precision, for one product with X."""
     U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
-    fitted = float(np.sum(gram(U) * gram(V)))
-    value = data.squared_norm() - 2.0 * data.inner(U, V) + fitted
-    if value < TRUSTED_DIGITS * float(np.finfo(data.dtype).eps) * data.squared_norm():
-        value = data.squared_residual(U, V)
-    return 0.5 * value
+    return loss_from(data, U, V, data.inner(U, V), gram(U), gram(V))
 
 
 def smooth_objective(problem: Problem, U: Array, V: Array) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.model.balancing import balancing_scales, inverse_scales
-from autonmf.model.objective import Problem, gradient, gram, loss, projected_gradient
+from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class State:
     @cached_property
     def loss(self) -> float:
         """½‖X - UVᵀ‖²."""
-        return loss(self.problem, self.U, self.V, self.XtU, self.gram_U, self.gram_V)
+        inner = float(np.sum(self.V * self.XtU, dtype=np.float64))
+        return loss_from(self.problem.data, self.U, self.V, inner, self.gram_U, self.gram_V)
 
     @cached_property
     def objective(self) -> float:
