@@ -19,17 +19,30 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries() -> list[Any]:
+    """A controller for each BLAS in the process."""
     import scipy.linalg  # noqa: F401  SciPy brings a BLAS of its own: it must be loaded to be seen
 
-    return ThreadpoolController().select(user_api="blas")
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _set_threads(numbers: Iterable[int]) -> None:
+    """Give each BLAS its number of threads, from whichever thread this is.
+
+    Recent threadpoolctl lets only one thread at a time change OpenBLAS; control is taken and given back.
+    """
+    take_control = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+    take_control(force=True)
+    for library, number in zip(_libraries(), numbers, strict=True):
+        library.set_num_threads(number)
+    take_control(force=True)
 
 
 def _cores() -> int:
@@ -45,23 +58,23 @@ class _Pool:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.callers = 0
-        self.limiter: Any = None
+        self.allowed: list[int] = []  # threads of each BLAS before the first caller came
         self.threads = 1
         self.executors: dict[int, ThreadPoolExecutor] = {}
 
     def enter(self) -> None:
         with self.lock:
             if self.callers == 0:
-                allowed = [library["num_threads"] for library in _controller().info()]
-                self.threads = max(1, min([_cores(), *allowed]))
-                self.limiter = _controller().limit(limits=1)
+                self.allowed = [library.get_num_threads() for library in _libraries()]
+                self.threads = max(1, min([_cores(), *self.allowed]))
+                _set_threads(1 for _ in self.allowed)
             self.callers += 1
 
     def leave(self) -> None:
         with self.lock:
             self.callers -= 1
             if self.callers == 0:
-                self.limiter.restore_original_limits()
+                _set_threads(self.allowed)
 
     def workers(self) -> ThreadPoolExecutor:
         with self.lock:

@@ -17,6 +17,9 @@ from autonmf.solvers import Run, Solver, Stopping, make_solver, run
 WINDOW = 5
 """Iterations over which the objective must have settled. No component is at risk: the rank needs no watch."""
 
+TIGHTER = 0.01
+"""The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
+
 
 def polish(
     workspace: Workspace,
@@ -30,19 +33,18 @@ def polish(
     max_iter: int = 2000,
 ) -> PathPoint:
     """The solution that ``solver`` reaches from (U, V) at that rank, with no component at risk (λ = 0)."""
-    stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
     chosen = make_solver(solver).plateau()
 
-    def settled(matrix: Data, U: Array, V: Array) -> Run:
+    def settled(matrix: Data, U: Array, V: Array, tol: float) -> Run:
         U, V = (np.asfortranarray(factor, dtype=matrix.dtype) for factor in (U, V))
+        stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
         return run(chosen, chosen.init(Problem(matrix, mu=mu, delta=delta), U, V), stopping)
 
     with one_pool():
         U, V = workspace.inward(U, V)
-        spent = 0
+        last = settled(workspace.compressed or workspace.scaled, U, V, TIGHTER * tol)
+        spent = last.n_iter
         if workspace.compressed is not None:
-            first = settled(workspace.compressed, U, V)
-            U, V, spent = first.state.U, first.state.V, first.n_iter
-        last = settled(workspace.scaled, U, V)
-        point = workspace.direct().point(0.0, last)
-        return replace(point, n_iter=spent + last.n_iter)
+            last = settled(workspace.scaled, last.state.U, last.state.V, tol)
+            spent += last.n_iter
+        return replace(workspace.direct().point(0.0, last), n_iter=spent)
