@@ -13,6 +13,7 @@ from sklearn.decomposition._cdnmf_fast import _update_cdnmf_fast
 
 from autonmf import kernels
 from autonmf._threads import one_pool
+from autonmf._types import Array
 
 SIZES = ((9025, 30), (5000, 50))
 
@@ -35,9 +36,9 @@ def measure_sweeps(repeats: int = 31) -> list[SweepTiming]:
         for dtype in (np.float64, np.float32):
             for n, rank in SIZES:
                 rng = np.random.default_rng(0)
-                C = rng.random((200, rank)).astype(dtype)
+                C: Array = rng.random((200, rank)).astype(dtype)
                 G = C.T @ C
-                U = np.asfortranarray(rng.random((n, rank)), dtype=dtype)
+                U: Array = np.asfortranarray(rng.random((n, rank)), dtype=dtype)
                 A = np.asfortranarray(U @ G)
                 W, AW, order = np.ascontiguousarray(U), np.ascontiguousarray(A), np.arange(rank)
                 works: list[Callable[[], Any]] = [

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -132,7 +133,7 @@ def _phases(X: Any) -> dict[str, float]:
     mark("path, with compression")
     AutoNMF(random_state=0).fit(X)
     mark("whole fit")
-    return {name: now - before for (_, before), (name, now) in zip(marks, marks[1:], strict=False)}
+    return {name: now - before for (_, before), (name, now) in pairwise(marks)}
 
 
 def _extra_memory(case: Case) -> float:

@@ -32,7 +32,7 @@ class ColumnPenalty:
         return np.asarray(squared_norms > 2.0 * self.lam / gamma)
 
     def prox(self, point: Array, gamma: float) -> Array:
-        """Remark 1: argmin over B of g(B) + γ/2‖B - P‖² (a column at the threshold becomes zero)."""
+        """Remark 2: argmin over B of g(B) + γ/2‖B - P‖² (a column at the threshold becomes zero)."""
         projected = np.maximum(point, 0.0)
         norms = np.einsum("ij,ij->j", projected, projected)
         projected[:, ~self.keeps(norms, gamma)] = 0.0
@@ -44,7 +44,7 @@ class ColumnPenalty:
         return np.asarray(0.5 * gamma * squared_norms, dtype=np.float64)
 
     def stationarity(self, block: Array, gradient: Array, gamma: float) -> float:
-        """Distance from P-stationarity (Theorem 2), zero exactly at fixed points of the prox step.
+        """Distance from P-stationarity (Theorem 3), zero exactly at fixed points of the prox step.
 
         For an active column the KKT residual ‖B_j - max(0, B_j - G_j/γ)‖ and the shortfall of its norm
         below √(2λ/γ); for a zero column the excess of ‖max(0, -G_j)‖/γ over √(2λ/γ).

@@ -53,7 +53,7 @@ class AdaptiveGrid:
         lowest: int,
     ) -> Iterator[Stop]:  # fmt: skip
         state = solver.init(problem, U, V)
-        lam = (1 + CROSSING) * _active(_U_breakpoints(state))[0]
+        lam = float((1 + CROSSING) * _active(_U_breakpoints(state))[0])
         for i in range(1, self.n_points + 1):
             result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
             state = result.state

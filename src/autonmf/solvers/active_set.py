@@ -19,7 +19,7 @@ class ActiveSet:
     compact: bool = True  # drop components that are zero in both factors
 
     def init(self, problem: Problem, U: Array, V: Array) -> State:
-        state = State.start(problem, U, V)
+        state = State.start(problem, U, V).balanced()
         return state.compact() if self.compact else state
 
     def budget(self, rank: int) -> int:

@@ -17,7 +17,7 @@ def breakpoints(problem: Problem, block: Array, product: Array, gram: Array) -> 
 
 
 def proximal_update(problem: Problem, block: Array, product: Array, gram: Array) -> Array:
-    """The prox of g at the forward step from ``block`` (Remark 1)."""
+    """The prox of g at the forward step from ``block`` (Remark 2)."""
     gamma = problem.step_size(gram)
     forward, norms = kernels.forward_step(block, product, gram, problem.mu, gamma)
     forward[:, ~problem.penalty.keeps(norms, gamma)] = 0.0

@@ -44,13 +44,17 @@ class ProvableInertia:
 
     .. math:: \beta^2 < \frac{\rho(1-c\rho)\delta}{(1-c\rho)\tau+\delta},
 
-    where c = 1 for iPALM and c = 6 for S-iPALM (``docs/theory.md`` derives the 6; the paper prints a
-    condition without it).
+    where c = 1 suffices for iPALM and c = 2 for S-iPALM, whose balancing moves the iterate
+    (``docs/theory.md`` derives it; the paper prints a condition without c).
     """
 
-    rho: float = 0.05
-    displacement: float = 6.0
-    fraction: float = 0.99
+    rho: float = 0.1
+    displacement: float = 2.0  # c
+    fraction: float = 0.99  # of the bound
+
+    def __post_init__(self) -> None:
+        if not 0 < self.displacement * self.rho < 1:
+            raise ValueError(f"0 < displacement * rho < 1 is needed, got {self.displacement * self.rho}")
 
     def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
         slack = 1.0 - self.displacement * self.rho
@@ -68,6 +72,8 @@ class Inertial:
 
     def init(self, problem: Problem, U: Array, V: Array) -> State:
         state = State.start(problem, U, V)
+        if self.balanced:
+            state = state.balanced()
         return state.compact() if self.compact else state
 
     def budget(self, rank: int) -> int:
@@ -81,13 +87,11 @@ class Inertial:
 
     def step(self, state: State) -> State:
         problem = state.problem
-        # The propositions bound β by the larger constant of the two blocks; U's is known only after
-        # its own step, and balanced blocks have equal ones, so the current pair is used.
-        tau = max(lipschitz(state.gram_U, problem.mu), lipschitz(state.gram_V, problem.mu))
-        beta = self.inertia.beta(state.t, problem, tau)
         U_old, V_old = state.previous or (state.U, state.V)
+        beta = self.inertia.beta(state.t, problem, lipschitz(state.gram_V, problem.mu))
         U = proximal_update(problem, _ahead(state.U, U_old, beta), state.XV, state.gram_V)
         XtU, gram_U = problem.data.left(U), gram(U)
+        beta = self.inertia.beta(state.t, problem, lipschitz(gram_U, problem.mu))
         V = proximal_update(problem, _ahead(state.V, V_old, beta), XtU, gram_U)
         t = (state.t[1], 0.5 * (1.0 + np.sqrt(4.0 * state.t[1] ** 2 + 1.0)))
         new = State(problem, U, V, XtU, gram_U, gram(V), previous=(state.U, state.V), t=t)
