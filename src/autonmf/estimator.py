@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import Data, as_data, refuse_masked, wrap
+from autonmf.data import as_data, refuse_masked, wrap
+from autonmf.factorisation import factorise, refine
 from autonmf.model.projection import project
-from autonmf.path import PathOptions, PathPoint, Workspace, default_max_rank, explore, polish
+from autonmf.path import PathOptions
 from autonmf.path.follow import Callback
-from autonmf.selection import choose_rank
 from autonmf.solvers import Solver
 
 _FORMAT: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
@@ -212,10 +212,11 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         point = self.path_.at_rank(rank)
         other = copy(self)
         if X is None:
-            other._set_point(point, polished=False)
+            U, V = (factor.astype(self.components_.dtype) for factor in (point.U, point.V))
+            other._set_factors(U, V.T, point.loss, polished=False)
         else:
             data = as_data(validate_data(self, X, reset=False, **_FORMAT))
-            other._finish(data, self._polished(Workspace.of(data), point))
+            other._set_factors(*refine(data, point, self._options()), polished=True)
         return other
 
     @property
@@ -233,20 +234,23 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         refuse_masked(X)
         # Values are checked by as_data, in one pass and with advice.
         checked = validate_data(self, X, **_FORMAT, ensure_all_finite=False)
-        data = as_data(checked)
-        path, workspace = explore(data, self._options(data.shape))
-        if self.n_components is None:
-            path, estimate = choose_rank(path, data, self.rule, tau=self.tau)
-            rank = estimate.rank
-        else:
-            estimate, rank = None, int(self.n_components)
-        self.path_, self.rank_estimate_ = path, estimate
-        return self._finish(data, self._polished(workspace, path.at_rank(rank)))
+        found = factorise(
+            as_data(checked), self._options(), n_components=self.n_components, rule=self.rule, tau=self.tau
+        )
+        if not found.converged:
+            warnings.warn(
+                f"the polish at rank {found.rank} did not converge in max_iter={self.max_iter} iterations; "
+                "raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.path_, self.rank_estimate_, self.n_iter_ = found.path, found.estimate, found.n_iter
+        self._set_factors(found.W, found.H, found.loss, polished=True)
+        return found.W
 
-    def _options(self, shape: tuple[int, int]) -> PathOptions:
+    def _options(self) -> PathOptions:
         return PathOptions(
-            max_rank=self._first_rank(shape),
-            min_rank=1 if self.n_components is None else int(self.n_components),
+            max_rank=self.max_rank,
             solver=self.solver,
             grid=self.grid,
             mu=self.mu,
@@ -261,50 +265,11 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             random_state=self.random_state,
         )
 
-    def _first_rank(self, shape: tuple[int, int]) -> int | None:
-        """Where the path starts, after checking ``n_components`` against the shape."""
-        wanted = self.n_components
-        if wanted is None:
-            return self.max_rank
-        if not isinstance(wanted, int | np.integer) or isinstance(wanted, bool) or wanted < 1:
-            raise ValueError(f"n_components must be a positive integer or None, got {wanted!r}")
-        if wanted > min(shape):
-            raise ValueError(
-                f"n_components={wanted} is more than min(n_samples, n_features)={min(shape)}, "
-                "which no nonnegative rank exceeds"
-            )
-        if self.max_rank is None and isinstance(self.init, str):
-            return max(default_max_rank(shape), int(wanted))
-        return self.max_rank
-
-    def _polished(self, workspace: Workspace, point: PathPoint) -> PathPoint:
-        polished = polish(
-            workspace, point.U, point.V,
-            solver=self.solver, mu=self.mu, tol=self.tol, max_iter=self.max_iter,
-        )  # fmt: skip
-        if polished.n_iter >= self.max_iter:
-            warnings.warn(
-                f"the polish at rank {point.rank} did not converge in max_iter={self.max_iter} iterations; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return polished
-
-    def _finish(self, data: Data, point: PathPoint) -> Array:
-        """Set the fitted attributes and return W for the training data."""
-        self._set_point(point, polished=True)
-        with one_pool():
-            W, loss = project(data, point.V)
+    def _set_factors(self, W: Array, H: Array, loss: float, *, polished: bool) -> None:
+        self.n_components_ = len(H)
+        self.components_ = np.ascontiguousarray(H)
         self.reconstruction_err_ = float(np.sqrt(2.0 * loss))
-        return np.ascontiguousarray(W)
-
-    def _set_point(self, point: PathPoint, *, polished: bool) -> None:
-        self.n_components_ = point.rank
-        self.components_ = np.ascontiguousarray(point.V.T)
-        self.reconstruction_err_ = float(np.sqrt(2.0 * point.loss))
-        self.explained_variance_ = point.U.var(axis=0) * np.square(point.V).sum(axis=0)
-        self.n_iter_ = sum(visit.n_iter for visit in self.path_.visits) + (point.n_iter if polished else 0)
+        self.explained_variance_ = W.var(axis=0) * np.square(H).sum(axis=1)
         self.polished_ = polished
 
 

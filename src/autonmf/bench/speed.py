@@ -61,22 +61,19 @@ def measure(
         models: list[AutoNMF] = []
         ours: list[float] = []
         peer: list[float] = []
-        nndsvda: list[float] = []
-        direct: list[float] = []
-        for seed in range(repeats):
+        for seed in range(repeats):  # in turns
             ours.append(_seconds(partial(_fit_ours, X, seed, models)))
             peer.append(_seconds(partial(_peer(case.rank, "random", seed).fit, X)))
-            nndsvda.append(_seconds(partial(_peer(case.rank, "nndsvda", seed).fit, X)))
-        if not sparse.issparse(X):
-            direct.append(_seconds(partial(AutoNMF(engine="direct", random_state=0).fit, X)))
         yield Timing(
             case.name,
             case.rank,
             [model.n_components_ for model in models],
             median(ours),
             median(peer),
-            median(nndsvda),
-            direct=median(direct) if direct else float("nan"),
+            median(_seconds(partial(_peer(case.rank, "nndsvda", seed).fit, X)) for seed in range(repeats)),
+            direct=_seconds(partial(AutoNMF(engine="direct", random_state=0).fit, X))
+            if floor and not sparse.issparse(X)
+            else float("nan"),
             svd=_seconds(partial(np.linalg.svd, X, compute_uv=False))
             if floor and not sparse.issparse(X)
             else float("nan"),

@@ -77,17 +77,23 @@ def lipschitz(gram: Array, mu: float) -> float:
     return float(np.linalg.eigvalsh(gram)[-1]) + mu
 
 
-def loss_from(data: Data, U: Array, V: Array, inner: float, gram_U: Array, gram_V: Array) -> float:
-    """½‖X - UVᵀ‖², from ⟨X, UVᵀ⟩ and Gram matrices at hand unless they would cancel.
+def rough_loss(energy: float, inner: float, gram_U: Array, gram_V: Array) -> float:
+    """½(‖X‖² - 2⟨X, UVᵀ⟩ + ⟨UᵀU, VᵀV⟩) from energy = ‖X‖² and inner = ⟨X, UVᵀ⟩, or 0 if negative.
 
-    ½(‖X‖² - 2⟨X, UVᵀ⟩ + ⟨UᵀU, VᵀV⟩) loses all digits when the fit is nearly exact; there the
-    residual itself is formed, so the loss is never negative.
+    It loses all digits when the fit is nearly exact; `is_trusted` tells.
     """
-    energy = data.squared_norm()
-    value = energy - 2.0 * inner + float(np.sum(gram_U * gram_V, dtype=np.float64))
-    if value < TRUSTED_DIGITS * float(np.finfo(data.dtype).eps) * energy:
-        value = data.squared_residual(U, V)
-    return 0.5 * value
+    return max(0.5 * (energy - 2.0 * inner + float(np.sum(gram_U * gram_V, dtype=np.float64))), 0.0)
+
+
+def is_trusted(loss: float, data: Data) -> bool:
+    """Whether a `rough_loss` has digits left, given the precision of the products."""
+    return loss >= 0.5 * TRUSTED_DIGITS * float(np.finfo(data.dtype).eps) * data.squared_norm()
+
+
+def loss_from(data: Data, U: Array, V: Array, inner: float, gram_U: Array, gram_V: Array) -> float:
+    """½‖X - UVᵀ‖², from ⟨X, UVᵀ⟩ and Gram matrices at hand, or from the residual itself if they cancel."""
+    loss = rough_loss(data.squared_norm(), inner, gram_U, gram_V)
+    return loss if is_trusted(loss, data) else 0.5 * data.squared_residual(U, V)
 
 
 def loss_of(data: Data, U: Array, V: Array) -> float:

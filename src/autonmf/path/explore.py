@@ -53,6 +53,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             began=began,
             deadline=math.inf if options.time_budget is None else began + options.time_budget,
             callback=options.callback,
+            keep_partial=options.keep_partial,
         )
         init = options.init
         if isinstance(init, str):
@@ -60,6 +61,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
                 lambda i: search.from_start(i, *initial_point(problem.data, max_rank, init, starts[i])),
                 options.n_starts,
                 options.n_jobs,
+                options.keep_partial,
             )
         else:
             given = initial_point(data, max_rank, init, starts[0])
@@ -80,7 +82,8 @@ def explore(data: Data, options: PathOptions) -> Exploration:
         workspace = Workspace.of(data, scale=options.scale, tall=exact)
         workspace = workspace.with_engine(engine, max_rank, sketch)
         path = follow(workspace)
-        if workspace.compressed is not None and engine == "auto" and misleads(path.points, data):
+        checked = workspace.compressed is not None and engine == "auto" and path.complete
+        if checked and misleads(path.points, data):
             workspace = workspace.direct()
             path = follow(workspace)
     return Exploration(path, workspace)

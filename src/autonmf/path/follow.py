@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autonmf._types import Array
 from autonmf.model.objective import Problem
 from autonmf.path.grids import Grid
-from autonmf.path.result import PathPoint, Visit, best_by_rank
+from autonmf.path.result import PathPoint, Visit
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, Solver, State, Stopping, run
 
@@ -36,8 +36,8 @@ Callback = Callable[[Progress], bool | None]
 class Followed:
     """What one start found."""
 
-    points: tuple[PathPoint, ...] = ()
-    visits: tuple[Visit, ...] = ()
+    points: list[PathPoint] = field(default_factory=list)
+    visits: list[Visit] = field(default_factory=list)
     complete: bool = False
 
 
@@ -56,6 +56,7 @@ class Search:
     began: float
     deadline: float
     callback: Callback | None
+    keep_partial: bool
 
     def from_start(self, index: int, U: Array, V: Array) -> Followed:
         """Follow the grid from one initial point, keeping what is found when interrupted."""
@@ -75,17 +76,17 @@ class Search:
                 self.solver, self.problem, U, V, self.stopping, solve, self.lowest
             ):
                 point = self.workspace.point(lam, result)
-                found.points = best_by_rank((*found.points, point))
-                found.visits += (self._visit(index, point, result, next_lam),)
+                found.points.append(point)
+                found.visits.append(self._visit(index, point, result, next_lam))
                 if stopped:
                     return found
             found.complete = True
         except KeyboardInterrupt:
-            if not found.points:
+            if not (found.points and self.keep_partial):
                 raise
             warnings.warn(
-                f"interrupted at rank {found.points[0].rank}: the path is incomplete and has ranks "
-                f"{found.points[-1].rank} to {found.points[0].rank} only",
+                f"interrupted at rank {found.points[-1].rank}: the path is incomplete and has ranks "
+                f"{found.points[0].rank} to {found.points[-1].rank} only",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -104,7 +105,7 @@ class Search:
                     max_rank=self.max_rank,
                     rank=state.rank,
                     iteration=k,
-                    relative_loss=2.0 * state.loss / self.problem.squared_norm,
+                    relative_loss=2.0 * state.rough_loss / self.problem.squared_norm,
                     seconds=time.monotonic() - self.began,
                 )
             )
@@ -124,12 +125,24 @@ class Search:
         )
 
 
-def each_start(follow: Callable[[int], Followed], n_starts: int, n_jobs: int | None) -> list[Followed]:
+def each_start(
+    follow: Callable[[int], Followed], n_starts: int, n_jobs: int | None, keep_partial: bool
+) -> list[Followed]:
     """Every start's result, in order; after an incomplete one no other is begun."""
     if n_jobs in (None, 1) or n_starts == 1:
         results: list[Followed] = []
         for index in range(n_starts):
-            results.append(follow(index))
+            try:
+                results.append(follow(index))
+            except KeyboardInterrupt:
+                if not (results and keep_partial):
+                    raise
+                warnings.warn(
+                    f"interrupted: the path is the best of {index} of {n_starts} starts",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+                results.append(Followed())
             if not results[-1].complete:
                 break
         return results

@@ -45,6 +45,7 @@ class PathOptions:
     time_budget: float | None = None
     n_jobs: int | None = None
     callback: Callback | None = None
+    keep_partial: bool = True  # on Ctrl-C, return what there is
     random_state: Seed = None
 
     def __post_init__(self) -> None:

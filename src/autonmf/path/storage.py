@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
+from contextlib import suppress
 from os import PathLike
 from typing import Any
 
@@ -36,13 +36,14 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
     for index, point in enumerate(path.points):
         arrays[f"U{index}"], arrays[f"V{index}"] = point.U, point.V
     target = os.fspath(file)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target) or ".", suffix=".part")
+    temporary = f"{target}.{os.getpid()}.part"
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb") as stream:
             np.savez(stream, **arrays)
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
 
 

@@ -10,7 +10,7 @@ from autonmf._types import Array
 from autonmf.data import Compressed, Data, compress, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
 from autonmf.model.balancing import sorted_components
-from autonmf.model.objective import loss_of
+from autonmf.model.objective import is_trusted, loss_of
 from autonmf.path.result import PathPoint
 from autonmf.solvers import Run
 
@@ -78,7 +78,12 @@ class Workspace:
     def point(self, lam: float, run: Run) -> PathPoint:
         """A solution as the caller will see it."""
         state = run.state
-        loss = state.loss if self.compressed is None else loss_of(self.compressed, state.U, state.V)
+        if self.compressed is None:
+            loss = state.loss
+        else:
+            loss = state.rough_loss
+            if not is_trusted(loss, state.problem.data):
+                loss = loss_of(self.compressed, state.U, state.V)
         U, V = self.outward(state.U, state.V)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 

@@ -20,28 +20,32 @@ class Hals:
     leaves the sweeps. Products with X cost more than sweeps, so several sweeps are made for each.
     """
 
-    sweeps: int = 3
+    sweeps: int = 3  # for each product with X
+    sweeps_above: int = 2  # the same at ranks above ``few``, where sweeps cost as much as products
+    few: int = 25
 
     def init(self, problem: Problem, U: Array, V: Array) -> State:
         return State.start(problem, U, V).compact()
 
     def step(self, state: State) -> State:
         problem = state.problem
-        U = self._swept(state.U, state.XV, state.gram_V, problem.mu)
+        sweeps = self.sweeps if state.U.shape[1] <= self.few else self.sweeps_above
+        U = _swept(state.U, state.XV, state.gram_V, problem.mu, sweeps)
         XtU, gram_U = problem.data.left(U), gram(U)
-        V = self._swept(state.V, XtU, gram_U, problem.mu)
+        V = _swept(state.V, XtU, gram_U, problem.mu, sweeps)
         return State(problem, U, V, XtU, gram_U, gram(V)).compact()
 
     def budget(self, rank: int) -> int:
         """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
-        if rank > 25:
-            return 3
-        return 6 if rank > 12 else 12
+        if rank > self.few:
+            return 1
+        return 4 if rank > 12 else 12
 
     def plateau(self) -> Hals:
         return self
 
-    def _swept(self, block: Array, product: Array, gram: Array, mu: float) -> Array:
-        block = np.array(block, order="F")
-        kernels.hals_sweeps(block, product, gram, mu, self.sweeps)
-        return block
+
+def _swept(block: Array, product: Array, gram: Array, mu: float, sweeps: int) -> Array:
+    block = np.array(block, order="F")
+    kernels.hals_sweeps(block, product, gram, mu, sweeps)
+    return block

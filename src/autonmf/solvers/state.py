@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.model.balancing import balancing_scales, inverse_scales
-from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient
+from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient, rough_loss
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class State:
 
     def restarted(self, problem: Problem) -> State:
         """The same factors at another λ, at rest."""
-        return replace(self, problem=problem, previous=None, t=(1.0, 1.0))
+        return self._with_XV(replace(self, problem=problem, previous=None, t=(1.0, 1.0)), lambda XV: XV)
 
     def selected(self, keep: Array) -> State:
         """Only the components in ``keep``."""
@@ -40,7 +41,7 @@ class State:
             return self
         pair = np.ix_(keep, keep)
         previous = self.previous and (_columns(self.previous[0], keep), _columns(self.previous[1], keep))
-        return replace(
+        fewer = replace(
             self,
             U=_columns(self.U, keep),
             V=_columns(self.V, keep),
@@ -49,13 +50,14 @@ class State:
             gram_V=self.gram_V[pair],
             previous=previous,
         )
+        return self._with_XV(fewer, lambda XV: _columns(XV, keep))
 
     def balanced(self) -> State:
         """Paired columns of equal norm, zero in both factors where zero in one."""
         norms_U, norms_V = np.sqrt(self.gram_U.diagonal()), np.sqrt(self.gram_V.diagonal())
         scales = balancing_scales(norms_U, norms_V)
         inverse = inverse_scales(scales)
-        return replace(
+        rescaled = replace(
             self,
             U=self.U * scales,
             V=self.V * inverse,
@@ -63,10 +65,17 @@ class State:
             gram_U=self.gram_U * np.outer(scales, scales),
             gram_V=self.gram_V * np.outer(inverse, inverse),
         )
+        return self._with_XV(rescaled, lambda XV: XV * inverse)
 
     def compact(self) -> State:
         """Without the components that are zero in both factors: they can never come back."""
         return self.selected((self.gram_U.diagonal() > 0) | (self.gram_V.diagonal() > 0))
+
+    def _with_XV(self, other: State, change: Callable[[Array], Array]) -> State:
+        """``other`` with X V taken over, where it is known already."""
+        if "XV" in self.__dict__:
+            other.__dict__["XV"] = change(self.XV)
+        return other
 
     @cached_property
     def XV(self) -> Array:
@@ -84,8 +93,17 @@ class State:
     @cached_property
     def loss(self) -> float:
         """½‖X - UVᵀ‖²."""
-        inner = float(np.sum(self.V * self.XtU, dtype=np.float64))
-        return loss_from(self.problem.data, self.U, self.V, inner, self.gram_U, self.gram_V)
+        return loss_from(self.problem.data, self.U, self.V, self._inner, self.gram_U, self.gram_V)
+
+    @property
+    def rough_loss(self) -> float:
+        """The loss from products at hand, even where they cancel: never negative, for progress bars."""
+        return rough_loss(self.problem.squared_norm, self._inner, self.gram_U, self.gram_V)
+
+    @cached_property
+    def _inner(self) -> float:
+        """⟨X, UVᵀ⟩."""
+        return float(np.sum(self.V * self.XtU, dtype=np.float64))
 
     @cached_property
     def objective(self) -> float:

@@ -1,0 +1,143 @@
+"""Commands, options and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from autonmf.cli import options
+from autonmf.cli.console import tolerate_encoding
+from autonmf.cli.failure import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, say
+from autonmf.cli.settings import Grid, Input, Output, Search, Solver
+
+app = typer.Typer(
+    name="autonmf",
+    help="Nonnegative matrix factorisation that finds the number of components by itself.",
+    epilog="Begin with: autonmf demo",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy of it
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0: done; 1: something is wrong with the data or the disk; 2: with the command; 130: interrupted.
+    """
+    tolerate_encoding()
+    try:
+        result = app(arguments, prog_name="autonmf", standalone_mode=False)
+        sys.stdout.flush()
+    except Failure as failure:
+        say("error", str(failure))
+        return failure.code
+    except (KeyboardInterrupt, typer.Abort):
+        result = INTERRUPTED
+    except OSError as error:  # the output stream: a full disk, or `autonmf info | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            say("error", f"cannot {_attempt(error)}: {error.strerror or error}")
+        return BAD_DATA
+    except Exception as error:
+        if not isinstance(error, _UsageError):
+            raise
+        say("error", _usage(error))
+        return BAD_USAGE
+    if result == INTERRUPTED:
+        say("error", "interrupted")
+    return result if isinstance(result, int) else 0
+
+
+def _attempt(error: OSError) -> str:
+    return "write the output" if error.filename is None else f"use {error.filename}"
+
+
+def _usage(error: Exception) -> str:
+    """What is wrong with the command, and where to read on."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "autonmf"
+    message = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
+    return f"{message}. Try '{command} --help'."
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import autonmf
+
+        print(f"autonmf {autonmf.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def demo(seed: options.Seed = 0) -> None:
+    """Find the rank of two matrices whose rank is known. Takes a few seconds."""
+    from autonmf.cli.demo import run
+
+    run(seed)
+
+
+@app.command(epilog="Example: autonmf fit counts.csv --out results")
+def fit(
+    file: options.File,
+    var: options.Var = None,
+    transpose: options.Transpose = False,
+    header: options.Header = None,
+    labels: options.Labels = None,
+    n_components: options.NComponents = None,
+    max_rank: options.MaxRank = None,
+    solver: options.SolverName = Solver.pasm,
+    grid: options.GridName = Grid.exact,
+    tau: options.Tau = None,
+    n_starts: options.NStarts = 1,
+    seed: options.Seed = 0,
+    out: options.Out = None,
+    force: options.Force = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Factorise the matrix in FILE and find its rank."""
+    from autonmf.cli.fit import run
+
+    run(
+        Input(file, var, transpose, header, labels),
+        Search(n_components, max_rank, solver, grid, tau, n_starts, seed),
+        Output(out, force, json, quiet),
+    )
+
+
+@app.command()
+def bench(
+    what: options.Benchmark,
+    quick: options.Quick = False,
+    repeats: options.Repeats = 3,
+    out: options.BenchOut = None,
+) -> None:
+    """Measure this installation against its peers, side by side."""
+    from autonmf.cli.bench import run
+
+    run(what, quick, repeats, out)
+
+
+@app.command()
+def info() -> None:
+    """Show the versions and the computer that results depend on."""
+    from autonmf.cli.info import run
+
+    run()

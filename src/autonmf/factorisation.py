@@ -1,0 +1,146 @@
+"""The whole job: follow the path, choose the rank, polish the solution there, project X on it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autonmf._threads import one_pool
+from autonmf._types import Array
+from autonmf.data import Data
+from autonmf.model.projection import project
+from autonmf.path import PathOptions, PathPoint, RankPath, Workspace, default_max_rank, explore, polish
+from autonmf.selection import RankEstimate, choose_rank
+
+
+@dataclass(frozen=True)
+class Factorisation:
+    """X ≈ W H at the chosen rank, and how it was found."""
+
+    W: Array  # n x rank
+    H: Array  # rank x m
+    loss: float  # ½‖X - WH‖²
+    path: RankPath
+    estimate: RankEstimate | None  # None if the rank was given
+    n_iter: int  # along the path and of the polish
+    converged: bool  # whether the polish did
+    seconds: float
+
+    @property
+    def rank(self) -> int:
+        return len(self.H)
+
+    @property
+    def relative_loss(self) -> float:
+        """‖X - WH‖²/‖X‖²."""
+        return 2.0 * self.loss / self.path.squared_norm
+
+    @property
+    def why(self) -> str:
+        """One sentence on the rank."""
+        return self.estimate.why if self.estimate else "this rank was asked for"
+
+
+def factorise(
+    data: Data,
+    options: PathOptions,
+    *,
+    n_components: int | None = None,
+    rule: str = "marginal",
+    tau: float | None = None,
+    reached: Callable[[int], None] | None = None,
+) -> Factorisation:
+    """Factorise X at the rank that the data, or ``n_components``, say.
+
+    ``reached`` is called with the rank before it is polished. Ctrl-C raises: half a path leaves nothing to
+    choose from.
+    """
+    began = time.monotonic()
+    path, workspace = explore(data, _down_to(n_components, options, data.shape))
+    estimate = None
+    if n_components is None:
+        path, estimate = choose_rank(path, data, rule, tau=tau)
+        point = path.at_rank(estimate.rank)
+    else:
+        point = _wanted(path, n_components)
+    if reached is not None:
+        reached(point.rank)
+    polished = _polished(workspace, point, options)
+    V = _padded(polished.V, n_components)
+    with one_pool():
+        W, loss = project(data, V)
+    return Factorisation(
+        W=np.ascontiguousarray(W),
+        H=np.ascontiguousarray(V.T),
+        loss=loss,
+        path=path,
+        estimate=estimate,
+        n_iter=sum(visit.n_iter for visit in path.visits) + polished.n_iter,
+        converged=polished.n_iter < options.max_iter,
+        seconds=time.monotonic() - began,
+    )
+
+
+def refine(data: Data, point: PathPoint, options: PathOptions) -> tuple[Array, Array, float]:
+    """(W, H, loss) of X at a point of an earlier path, polished."""
+    workspace = Workspace.of(data).with_engine(options.engine, point.rank, np.random.default_rng(0))
+    V = _polished(workspace, point, options).V
+    with one_pool():
+        W, loss = project(data, V)
+    return np.ascontiguousarray(W), np.ascontiguousarray(V.T), loss
+
+
+def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> PathPoint:
+    return polish(
+        workspace,
+        point.U,
+        point.V,
+        solver=options.solver,
+        mu=options.mu,
+        delta=options.delta,
+        tol=options.tol,
+        max_iter=options.max_iter,
+    )
+
+
+def _down_to(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:
+    """Options of a path that ends at a given rank, after checking it against the shape."""
+    options = replace(options, keep_partial=False)
+    if n_components is None:
+        return options
+    if not isinstance(n_components, int | np.integer) or isinstance(n_components, bool) or n_components < 1:
+        raise ValueError(f"n_components must be a positive integer or None, got {n_components!r}")
+    if n_components > min(shape):
+        raise ValueError(
+            f"n_components={n_components} is more than min(n_samples, n_features)={min(shape)}, "
+            "which no nonnegative rank exceeds"
+        )
+    first = options.max_rank
+    if first is None and isinstance(options.init, str):
+        first = max(default_max_rank(shape), int(n_components))
+    return replace(options, max_rank=first, min_rank=int(n_components))
+
+
+def _wanted(path: RankPath, n_components: int) -> PathPoint:
+    """The solution at a given rank, or the largest one if components beyond it vanished by themselves."""
+    largest = path.points[-1]
+    if largest.rank >= n_components:
+        return path.at_rank(n_components)
+    warnings.warn(
+        f"only {largest.rank} of the {n_components} components are needed to fit X; the others are zero",
+        UserWarning,
+        stacklevel=4,
+    )
+    return largest
+
+
+def _padded(V: Array, n_components: int | None) -> Array:
+    """V with zero columns up to the number that was asked for."""
+    missing = (n_components or 0) - V.shape[1]
+    if missing <= 0:
+        return V
+    return np.asfortranarray(np.pad(V, ((0, 0), (0, missing))))

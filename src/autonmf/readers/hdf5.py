@@ -1,0 +1,28 @@
+"""What the two HDF5-based formats share: opening a file and reading names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from autonmf.readers.table import optional, parsing
+
+
+@contextmanager
+def opened_hdf5(file: Path, kind: str) -> Iterator[Any]:
+    """The open file; errors name ``kind``."""
+    h5py = optional("h5py", file)
+    with parsing(file, kind), h5py.File(file, "r") as content:
+        yield content
+
+
+def text(value: Any) -> str:
+    """A name, which HDF5 may hand out as bytes."""
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def is_group(item: Any) -> bool:
+    """Whether an HDF5 item is a folder rather than an array."""
+    return hasattr(item, "keys")

@@ -1,0 +1,157 @@
+"""How a text file is laid out: its separator, its header, its column of row labels."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from autonmf.readers.cells import DECIMAL_COMMA, is_empty, is_name, number
+
+SEPARATORS = "\t;,| "
+"""In order of preference where the numbers do not tell."""
+
+ENOUGH = 5
+"""Numbers in a row that can hardly increase by accident."""
+
+Row = tuple[int, list[str]]
+"""A line number and the cells that end there."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What each line of a text file holds."""
+
+    separator: str
+    width: int  # cells a line, with a row label and without a trailing separator
+    header: list[str] | None  # column names, without the one above the row labels
+    labelled: bool  # the first cell of each line is a row label
+    trailing: bool  # lines end with a separator
+    above: int  # lines before the first line of numbers, in non-empty ones
+
+    def __str__(self) -> str:
+        separators = {"\t": "tabs", " ": "spaces"}
+        parts = [
+            f"cells separated by {separators.get(self.separator, repr(self.separator))}",
+            "no header" if self.header is None else "a header",
+            "row labels in the first column" if self.labelled else "no row labels",
+        ]
+        return f"Read as text with {', '.join(parts)}."
+
+
+def split(lines: Iterable[str], separator: str) -> Iterator[Row]:
+    """The cells of each line that is not blank. A quoted cell may span lines."""
+    if separator == " ":
+        lines = (line.strip() for line in lines)
+    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+    for cells in rows:
+        if len(cells) > 1 or (cells and not is_empty(cells[0])):
+            yield rows.line_num, cells
+
+
+def find_separator(lines: list[str]) -> str:
+    """The separator that leaves most numbers and least text."""
+
+    def score(separator: str) -> int:
+        cells = [cell for line in lines for cell in _split_loosely(line, separator)]
+        filled = [cell for cell in cells if not is_empty(cell)]
+        commas = "," if separator == "," else DECIMAL_COMMA
+        names = sum(is_name(cell, commas) for cell in filled)
+        return len(filled) - 2 * names
+
+    lines = [line for line in lines if not line.lstrip().startswith("#")] or lines
+    lines = lines[1:] or lines  # the first may be a header
+    return max(SEPARATORS, key=score)  # the first of equals
+
+
+def find_layout(
+    rows: list[list[str]], separator: str, header: bool | None = None, labels: bool | None = None
+) -> Layout:
+    """The layout of a file that begins with these rows, as far as ``header`` and ``labels`` leave it open."""
+    comments = _comments(rows, separator)
+    top, body = rows[comments], rows[comments + 1 :]
+    if top[0].lstrip().startswith("#") and any(is_name(cell, separator) for cell in top[1:]):
+        top = _uncommented(top)
+    width = _usual_width(body or [top], len(top))
+    ends_empty = bool(body) and width > 1 and all(is_empty(cells[-1]) for cells in body)
+    trailing = ends_empty and (len(top) < width or is_empty(top[-1]))
+    if trailing:
+        width -= 1
+        top = top[:width]
+    mostly_names = _mostly_names([cells[0] for cells in body or [top]], separator)
+    named = any(is_name(cell, separator) for cell in top)
+    # R leaves out the cell above its row names; pandas leaves it empty above its index.
+    shorter = (
+        len(top) == width - 1 and (named or mostly_names) and header is not False and labels is not False
+    )
+    labelled = labels
+    if labelled is None:
+        labelled = mostly_names or shorter or (named and len(top) == width and is_empty(top[0]))
+    if header is None:
+        above_labels = labelled and bool(body) and is_empty(top[0])
+        header = shorter or above_labels or any(is_name(cell, separator) for cell in top[labelled:])
+    names = [cell.strip() for cell in (top if shorter else top[labelled:])] if header else None
+    return Layout(separator, width, names, labelled, trailing, comments + bool(header))
+
+
+def doubts(rows: list[list[str]], layout: Layout) -> Iterator[str]:
+    """What a person should look at, since numbers can be names."""
+    numbers = [[number(cell, layout.separator) for cell in cells] for cells in rows[layout.above :]]
+    if len(numbers) < ENOUGH:
+        return
+    grows = [_increasing(values[layout.labelled :]) for values in numbers]
+    if layout.header is None and grows[0] and not all(grows):
+        yield "The first line is increasing numbers: if these are column names, add --header."
+    counted = [values[0] for values in numbers]
+    start = counted[0]
+    if not layout.labelled and start in (0, 1) and counted == [start + i for i in range(len(counted))]:
+        yield "The first column counts the lines: if these are row names, add --labels."
+
+
+def _increasing(values: list[float | None]) -> bool:
+    """Whether these are at least `ENOUGH` increasing numbers."""
+    increases = (a is not None and b is not None and a < b for a, b in pairwise(values))
+    return len(values) >= ENOUGH and all(increases)
+
+
+def _usual_width(rows: list[list[str]], preferred: int = 0) -> int:
+    """The most frequent number of cells; of equally frequent ones the preferred."""
+    counts = Counter(map(len, rows))
+    return max(counts, key=lambda width: (counts[width], width == preferred))
+
+
+def _mostly_names(cells: list[str], separator: str) -> bool:
+    """Whether these are labels rather than numbers with a slip among them."""
+    return 2 * sum(is_name(cell, separator) for cell in cells) > len(cells)
+
+
+def _comments(rows: list[list[str]], separator: str) -> int:
+    """How many rows at the top are comments: those after a #, but for a last one that fits as a header."""
+    marked = [cells[0].lstrip().startswith("#") for cells in rows]
+    if all(marked):
+        return 0
+    width = _usual_width([cells for cells, mark in zip(rows, marked, strict=True) if not mark])
+    count = 0
+    for cells in rows[: marked.index(False)]:
+        if len(cells) == width and not any(is_name(cell, separator) for cell in cells[1:]):
+            return count  # numbers behind a label that happens to begin with #
+        count += 1
+    if count and len(_uncommented(rows[count - 1])) in (width, width - 1):
+        count -= 1
+    return count
+
+
+def _uncommented(cells: list[str]) -> list[str]:
+    """A header without the # in front of it."""
+    if cells[0].strip() == "#" and len(cells) > 1:
+        return cells[1:]
+    return [cells[0].lstrip().removeprefix("#").lstrip(), *cells[1:]]
+
+
+def _split_loosely(line: str, separator: str) -> list[str]:
+    try:
+        return [cell for _, cells in split([line], separator) for cell in cells]
+    except csv.Error:  # a quoted cell that spans lines
+        return [line]

@@ -1,0 +1,80 @@
+"""MATLAB's .mat: versions 4 to 7 through SciPy, version 7.3 (HDF5) through h5py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autonmf.readers.compressed import checked, compressed_matrix
+from autonmf.readers.hdf5 import is_group, opened_hdf5, text
+from autonmf.readers.table import Table, parsing
+from autonmf.readers.variables import Variable, choose
+
+NUMBERS = {
+    "double",
+    "single",
+    "logical",
+    "sparse",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
+"""MATLAB's classes of numbers."""
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def read(file: Path, variable: str | None = None) -> Table:
+    """Read ``variable``; without it the only matrix of numbers."""
+    with file.open("rb") as stream:
+        start = stream.read(520)
+    if start.startswith((b"MATLAB 7.3", HDF5)) or start[512:] == HDF5:
+        return _read_hdf5(file, variable)
+    return _read_classic(file, variable)
+
+
+def _read_classic(file: Path, variable: str | None) -> Table:
+    from scipy.io import loadmat, whosmat
+
+    with parsing(file, "a MATLAB file"):
+        found = [
+            Variable(name, tuple(shape), kind, numeric=kind in NUMBERS)
+            for name, shape, kind in whosmat(str(file), appendmat=False)
+        ]
+        chosen = choose(file, found, variable)
+        X = loadmat(str(file), appendmat=False, variable_names=[chosen.name])[chosen.name]
+        return Table(checked(X), notes=_note(chosen))
+
+
+def _read_hdf5(file: Path, variable: str | None) -> Table:
+    with opened_hdf5(file, "a MATLAB 7.3 file") as content:
+        found = [_described(name, item) for name, item in content.items() if not name.startswith("#")]
+        chosen = choose(file, found, variable)
+        item = content[chosen.name]
+        X = _sparse(item) if is_group(item) else item[()].T  # MATLAB writes column by column
+        return Table(np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X, notes=_note(chosen))
+
+
+def _described(name: str, item: Any) -> Variable:
+    """A variable of a version 7.3 file, its shape as MATLAB shows it."""
+    kind = text(item.attrs.get("MATLAB_class", ""))
+    if is_group(item):
+        if "MATLAB_sparse" not in item.attrs:
+            return Variable(name, (), kind or "struct", numeric=False)
+        shape = (int(item.attrs["MATLAB_sparse"]), len(item["jc"]) - 1)
+        return Variable(name, shape, "sparse", numeric=True)
+    empty = bool(item.attrs.get("MATLAB_empty", 0))
+    numeric = item.dtype.kind in "biuf" and (not kind or kind in NUMBERS) and not empty
+    return Variable(name, item.shape[::-1], kind or str(item.dtype), numeric)
+
+
+def _sparse(group: Any) -> Any:
+    shape = (int(group.attrs["MATLAB_sparse"]), len(group["jc"]) - 1)
+    if "data" not in group:  # no entry but zeros
+        return compressed_matrix(np.empty(0), np.empty(0), group["jc"][()], shape, by_columns=True)
+    parts = (group["data"][()], group["ir"][()], group["jc"][()])
+    return compressed_matrix(*parts, shape, by_columns=True)
+
+
+def _note(chosen: Variable) -> tuple[str]:
+    return (f"The matrix is the variable {chosen.name}.",)

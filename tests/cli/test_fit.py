@@ -1,0 +1,228 @@
+"""`autonmf fit`: results, options and messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from autonmf import AutoNMF, RankPath
+from autonmf.cli.output import FILES
+from autonmf.cli.settings import Grid, Solver
+from autonmf.path import GRIDS
+from autonmf.readers import read_matrix
+from autonmf.solvers import make_solver
+
+
+def test_says_what_it_found(run, counts: Path) -> None:
+    result = run("fit", counts)
+    assert result.code == 0
+    assert "counts.csv: 60 x 40" in result.out
+    assert re.search(r"^rank 3: component 3 lowers the loss", result.out, re.MULTILINE)
+    assert "add --out FOLDER" in result.out
+    assert result.err.startswith("note: Read as text with cells separated by ',', a header, row labels")
+    assert sorted(counts.parent.iterdir()) == [counts]
+
+
+def test_json(run, counts: Path) -> None:
+    result = run("fit", counts, "--json", "--seed", 5)
+    found = json.loads(result.out)
+    assert (found["rank"], found["shape"], found["settings"]["seed"]) == (3, [60, 40], 5)
+    assert found["plausible"][0] == 3
+    assert 0 < found["relative_loss"] < 0.01
+    assert [point["rank"] for point in found["path"]][:4] == [1, 2, 3, 4]
+    assert "folder" not in found
+
+
+def test_quiet(run, counts: Path) -> None:
+    assert run("fit", counts, "--quiet") == (0, "3\n", "")
+
+
+def test_same_answer_as_the_estimator(run, counts: Path, low_rank: np.ndarray) -> None:
+    out = counts.parent / "out"
+    assert run("fit", counts, "--out", out, "--seed", 7, "-q").code == 0
+    model = AutoNMF(random_state=7)
+    W = model.fit_transform(low_rank)
+    np.testing.assert_allclose(np.load(out / "H.npy"), model.components_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(np.load(out / "W.npy"), W, rtol=1e-6, atol=1e-9)
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["reconstruction_error"] == pytest.approx(model.reconstruction_err_)
+
+
+def test_files(run, counts: Path) -> None:
+    out = counts.parent / "deep" / "results"
+    result = run("fit", counts, "--out", out)
+    assert result.code == 0
+    assert f"Written to {out}: {', '.join(FILES)}" in result.out
+    assert sorted(file.name for file in out.iterdir()) == sorted(FILES)
+    W, H = read_matrix(out / "W.csv"), read_matrix(out / "H.csv")
+    parts = ["component_1", "component_2", "component_3"]
+    assert (W.row_names[:2], W.column_names) == (["g0", "g1"], parts)
+    assert (H.row_names, H.column_names[:2]) == (parts, ["cell0", "cell1"])
+    np.testing.assert_array_equal(W.X, np.load(out / "W.npy"))
+    np.testing.assert_array_equal(H.X, np.load(out / "H.npy"))
+    assert RankPath.load(out / "path.npz").ranks.tolist()[:4] == [1, 2, 3, 4]
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["rank"], summary["folder"], summary["files"]) == (3, str(out), list(FILES))
+
+
+def test_transposed_without_names(run, tmp_path: Path, low_rank: np.ndarray) -> None:
+    np.save(tmp_path / "x.npy", low_rank)
+    assert "40 x 60, transposed" in run("fit", tmp_path / "x.npy", "--transpose", "--out", tmp_path / "o").out
+    W, H = (read_matrix(tmp_path / "o" / name) for name in ("W.csv", "H.csv"))
+    assert (W.X.shape, H.X.shape) == ((40, 3), (3, 60))
+    assert (W.row_names[-1], H.column_names[-1]) == ("row_40", "column_60")
+
+
+def test_does_not_overwrite_unasked(run, counts: Path) -> None:
+    out = counts.parent / "out"
+    out.mkdir()
+    (out / "W.npy").write_text("mine")
+    (out / "other").write_text("mine")
+    result = run("fit", counts, "--out", out)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: {out} already has W.npy: choose another folder, or add --force")
+    assert (out / "W.npy").read_text() == "mine"
+    result = run("fit", counts, "--out", out, "--force")
+    assert (result.code, "Overwritten: W.npy" in result.out) == (0, True)
+    assert (out / "other").read_text() == "mine"
+    assert np.load(out / "W.npy").shape == (60, 3)
+
+
+def test_no_folder_where_the_file_is_bad(run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("1,2\n3\n4,5\n")
+    assert run("fit", tmp_path / "x.csv", "--out", tmp_path / "out").code == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_given_rank(run, counts: Path) -> None:
+    assert "rank 7: this rank was asked for" in run("fit", counts, "--n-components", 7).out
+    found = json.loads(run("fit", counts, "-k", 12, "--json").out)
+    assert (found["rank"], found["path"][0]["rank"], found["plausible"]) == (12, 12, None)
+
+
+def test_options_reach_the_search(run, counts: Path) -> None:
+    options = ("--max-rank", 6, "--solver", "ipalm", "--grid", "adaptive", "--n-starts", 2, "--tau", 3)
+    found = json.loads(run("fit", counts, *options, "--json").out)
+    wanted = {"max_rank": 6, "solver": "ipalm", "grid": "adaptive", "n_starts": 2, "tau": 3.0}
+    assert {key: found["settings"][key] for key in wanted} == wanted
+    assert found["path"][-1]["rank"] <= 6
+
+
+def test_names_of_solvers_and_grids() -> None:
+    assert set(Grid) == set(GRIDS)
+    assert all(make_solver(name.value) for name in Solver)
+    with pytest.raises(ValueError, match="choose one of ") as caught:
+        make_solver("nothing")
+    assert set(str(caught.value).partition("choose one of ")[2].split(", ")) == set(Solver)
+
+
+def test_jumped_over(run, counts: Path) -> None:
+    for rank in range(4, 19):
+        result = run("fit", counts, "-k", rank, "--grid", "adaptive")
+        if result.code:
+            assert f"rank {rank} is not on this path; it visited " in result.err
+            assert result.err.endswith(": ask for one of these or add --grid exact\n")
+            return
+    pytest.fail("the adaptive grid visited every rank")
+
+
+@pytest.mark.parametrize("matrix", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix])
+def test_sparse(run, tmp_path: Path, low_rank: np.ndarray, matrix: type) -> None:
+    X = matrix(np.where(low_rank > 0.5, low_rank, 0))
+    sparse.save_npz(tmp_path / "x.npz", X)
+    io.mmwrite(tmp_path / "x.mtx", X)
+    found = [json.loads(run("fit", tmp_path / name, "--json").out) for name in ("x.npz", "x.mtx")]
+    assert found[0]["rank"] == found[1]["rank"]
+
+
+def test_variable(run, tmp_path: Path, low_rank: np.ndarray) -> None:
+    io.savemat(tmp_path / "x.mat", {"A": low_rank, "B": low_rank.T})
+    result = run("fit", tmp_path / "x.mat")
+    assert result.code == 1
+    assert "choose one with --var NAME; it holds A (60 x 40 double), B (40 x 60 double)" in result.err
+    assert json.loads(run("fit", tmp_path / "x.mat", "--var", "B", "--json").out)["shape"] == [40, 60]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1,2\n-3,4\n", "cannot factorise the matrix: Negative values"),
+        ("a,b\n1,\n3,4\n", "note: One number is missing, at line 2, column 2 (b)."),
+        ("a,b\n1,NA\n3,4\n", "cannot factorise the matrix: X contains NaN. Fill or remove"),
+        ("1,inf\n3,4\n", "X contains infinity"),
+        ("0,0\n0,0\n", "X is all zeros"),
+        ("1e200,2\n3,4\n", "Divide X by its maximum"),
+        ("1,2\n3\n4,5\n", "line 2: 1 cells where 2 are expected"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_data(run, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "x.csv").write_text(content)
+    result = run("fit", tmp_path / "x.csv", "--json")
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert sum(line.startswith("error: ") for line in result.err.splitlines()) == 1
+    assert all(line.startswith(("error: ", "note: ")) for line in result.err.splitlines())
+
+
+@pytest.mark.parametrize("array", [np.ones((2, 2), dtype=complex), np.array([["a"]]), np.ones(4)])
+def test_bad_arrays(run, tmp_path: Path, array: np.ndarray) -> None:
+    np.save(tmp_path / "x.npy", array)
+    result = run("fit", tmp_path / "x.npy")
+    assert result.code == 1
+    assert re.fullmatch("error: .*\n", result.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'FILE'"),
+        (["--nonsense"], "No such option"),
+        (["--tau", "0"], "0.0 is not a positive number"),
+        (["--tau", "nan"], "nan is not a positive number"),
+        (["--n-components", "0"], "--n-components"),
+        (["--n-starts", "many"], "--n-starts"),
+        (["--solver", "magic"], "'magic' is not one of"),
+        (["--n-components", "41"], "use 40 or less"),
+        (["--n-components", "9", "--max-rank", "5"], "raise --max-rank"),
+        (["--out", "counts.csv"], "is a file; name a folder"),
+    ],
+)
+def test_bad_usage(
+    run, counts: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(counts.parent)
+    result = run("fit", *(["counts.csv", *arguments] if arguments else []))
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.splitlines()[-1].startswith("error: ")
+
+
+def test_warnings_are_lines(run, counts: Path) -> None:
+    result = run("fit", counts, "--max-rank", 99, "--quiet")
+    assert result.out == "3\n"
+    assert re.fullmatch(r"warning: max_rank=99 is more than .*\n", result.err)
+
+
+def test_no_memory(run, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("autonmf.cli.fit.read_matrix", exhausted)
+    result = run("fit", counts)
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert "not enough memory" in result.err
+
+
+def test_interrupted_while_reading(run, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autonmf.cli.fit.read_matrix", interrupted)
+    result = run("fit", counts)
+    assert (result.code, result.out, result.err.strip()) == (130, "", "error: interrupted")

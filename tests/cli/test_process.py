@@ -1,0 +1,139 @@
+"""The command line as a process of its own: streams, exit codes, signals and disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+COMMAND = [sys.executable, "-m", "autonmf.cli"]
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=ENVIRONMENT, timeout=60, check=False, **options
+    )
+
+
+def test_streams_are_separate(counts: Path) -> None:
+    done = call("fit", counts, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["rank"] == 3
+    assert done.stderr.startswith("note: ")
+
+
+def test_a_bad_file_is_no_crash(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    done = call("fit", tmp_path / "x.npy")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_is_light() -> None:
+    heavy = "{'numpy', 'scipy', 'sklearn', 'pandas', 'h5py', 'pyarrow'}"
+    code = (
+        "import sys; from autonmf.cli import main; code = main(['fit', '--help']); "
+        f"print(code, sorted({heavy} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "0 []\n"
+
+
+def test_an_encoding_without_the_letters(tmp_path: Path, low_rank: np.ndarray) -> None:
+    np.save(tmp_path / "größe.npy", low_rank)
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*COMMAND, "fit", tmp_path / "größe.npy"], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0
+    assert "gr\\xf6\\xdfe.npy: 60 x 40" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_interrupted(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((800, 600)))
+    # A line of progress tells that the path is under way.
+    code = (
+        "import sys; from autonmf.cli import main, progress; progress.LOG_EVERY = 0.0; "
+        f"sys.exit(main(['fit', {str(tmp_path / 'x.npy')!r}, '--n-starts', '10000', "
+        f"'--out', {str(tmp_path / 'out')!r}]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    try:
+        for line in process.stderr:
+            if "start 2 " in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1].startswith("error: interrupted")
+    assert "Traceback" not in err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits stand in for a full disk")
+def test_a_full_disk(counts: Path) -> None:
+    import resource
+
+    out = counts.parent / "out"
+    # W.npy fits, path.npz does not.
+    done = call(
+        "fit", counts, "--out", out,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"error: cannot write {out}")
+    assert "Traceback" not in done.stderr
+    assert not [file.name for file in out.iterdir() if file.name.endswith(".part")]
+    assert not (out / "summary.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full stands in for a full disk")
+def test_a_full_disk_behind_the_output() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_folder(counts: Path) -> None:
+    out = counts.parent / "locked"
+    out.mkdir(mode=0o500)
+    done = call("fit", counts, "--out", out)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        f"error: cannot write to {out}: Permission denied",
+    )
+
+
+def test_a_folder_that_cannot_be(counts: Path) -> None:
+    done = call("fit", counts, "--out", counts / "below" / "a file")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: cannot write to ")
+
+
+def test_a_closed_pipe() -> None:
+    process = subprocess.Popen([*COMMAND, "info"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert err == ""
