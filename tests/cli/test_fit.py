@@ -126,7 +126,6 @@ def test_jumped_over(run, counts: Path) -> None:
         result = run("fit", counts, "-k", rank, "--grid", "adaptive")
         if result.code:
             assert f"rank {rank} is not on this path; it visited " in result.err
-            assert result.err.endswith(": ask for one of these or add --grid exact\n")
             return
     pytest.fail("the adaptive grid visited every rank")
 

@@ -29,8 +29,8 @@ def run(what: Bench, quick: bool, repeats: int, out: Path | None) -> None:
 def _speed(quick: bool, repeats: int, out: Path | None) -> Any:
     chosen = cases.PAPER[:2] if quick else [*cases.PAPER, *cases.SHAPES, *cases.real()]
     table = _table(
-        "matrix", "rank", "found", "ours, s", "sklearn, s", "ours / sklearn", "nndsvda, s", "grid 2..50 / ours",
-        "direct, s", "SVD, s", "memory / X",
+        "matrix", "rank", "found", "ours, s", "sklearn, s", "ours / sklearn", "nndsvda, s",
+        "grid 2..50 / ours", "direct, s", "SVD, s", "memory / X",
     )  # fmt: skip
     timings = []
     for timing in speed.measure(chosen, repeats, grid=not quick, floor=True, memory=not quick):
@@ -41,12 +41,12 @@ def _speed(quick: bool, repeats: int, out: Path | None) -> Any:
             f"{timing.ratio:.2f}", f"{timing.nndsvda:.3f}", _number(timing.grid / timing.ours, ".0f"),
             _number(timing.direct), _number(timing.svd), _number(timing.extra_memory, ".2f"),
         )  # fmt: skip
-    print_table(table)
+    print_table(table, width=140)
     print_paragraph(
-        "ours: AutoNMF().fit, every rank, the choice and the polished factors. sklearn: one fit of NMF at the rank "
-        "shown (init='random', tol=1e-4, max_iter=500); nndsvda: the same from that start. The grid is "
-        f"extrapolated from the ranks {', '.join(map(str, speed.GRID_SAMPLE))}. Medians of {repeats}, in turns; "
-        "direct engine, SVD and grid once. memory: peak above X, as a share of X."
+        "ours: AutoNMF().fit, every rank, the choice and the polished factors. sklearn: one fit of NMF at "
+        "the rank shown (init='random', tol=1e-4, max_iter=500); nndsvda: the same from that start. The "
+        f"grid is extrapolated from the ranks {', '.join(map(str, speed.GRID_SAMPLE))}. Medians of "
+        f"{repeats}, in turns; direct engine, SVD and grid once. memory: peak above X, as a share of X."
     )
     return speed.describe(timings)
 

@@ -22,7 +22,7 @@ def print_paragraph(text: str) -> None:
     print()
 
 
-def print_table(table: Table) -> None:
+def print_table(table: Table, width: int = WIDTH) -> None:
     """Print a table, in ASCII and without escape codes where there is no terminal."""
     from rich.console import Console
 
@@ -31,7 +31,7 @@ def print_table(table: Table) -> None:
         terminal.print(table)
         return
     buffer = io.StringIO()
-    Console(file=buffer, width=WIDTH, force_terminal=False, no_color=True).print(table)
+    Console(file=buffer, width=width, force_terminal=False, no_color=True).print(table)
     print("\n".join(line.rstrip() for line in buffer.getvalue().replace("─", "-").splitlines()))
 
 

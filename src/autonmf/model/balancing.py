@@ -27,12 +27,3 @@ def balance(U: Array, V: Array) -> tuple[Array, Array]:
     """Equalise the norms of paired columns; U Vᵀ does not change."""
     scales = balancing_scales(np.linalg.norm(U, axis=0), np.linalg.norm(V, axis=0))
     return U * scales, V * inverse_scales(scales)
-
-
-def sorted_components(U: Array, V: Array) -> tuple[Array, Array]:
-    """Balanced factors without empty components, by decreasing ‖U_j‖‖V_j‖."""
-    U, V = balance(U, V)
-    energy = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=0)
-    order = np.argsort(-energy, kind="stable")
-    order = order[energy[order] > 0]
-    return np.asfortranarray(U[:, order]), np.asfortranarray(V[:, order])

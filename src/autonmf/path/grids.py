@@ -24,7 +24,7 @@ Solve = Callable[[Solver, State, Stopping, int], Run]
 
 
 class Stop(NamedTuple):
-    """A λ, and the solution there."""
+    """A λ, and the solution there, balanced."""
 
     lam: float
     run: Run
@@ -53,14 +53,20 @@ class AdaptiveGrid:
         lowest: int,
     ) -> Iterator[Stop]:  # fmt: skip
         state = solver.init(problem, U, V)
-        lam = float((1 + CROSSING) * _active(_U_breakpoints(state))[0])
+        start = _active(_U_breakpoints(state))
+        lam = float((1 + CROSSING) * start[0]) if len(start) > 1 else 0.0
         for i in range(1, self.n_points + 1):
             result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
-            state = result.state
-            if state.rank == 0:
+            paired = result.state.balanced().compact()
+            if paired.rank == 0 and i == 1 and lam > 0:  # a poor start: begin without a penalty
+                lam = 0.0
+                result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points)
+                paired = result.state.balanced().compact()
+            if paired.rank == 0:
                 return
+            state = result.state
             ahead = _active(_U_breakpoints(state))
-            yield Stop(lam, result, float(ahead[0]))
+            yield Stop(lam, replace(result, state=paired), float(ahead[0]))
             if state.rank <= lowest or len(ahead) < 2 or i == self.n_points:
                 return
             reach = (1 + CROSSING) * ahead[-2]
@@ -96,7 +102,7 @@ class ExactPath:
             if state.rank == 0:
                 return
             ahead = np.minimum(_U_breakpoints(state), _V_breakpoints(state))
-            yield Stop(lam, result, float(_active(ahead)[0]))
+            yield Stop(lam, replace(result, state=state), float(_active(ahead)[0]))
             if state.rank <= lowest:
                 return
             weakest = int(np.argmin(ahead))

@@ -62,6 +62,9 @@ class PathOptions:
             raise ValueError(f"time_budget must be a positive number of seconds, got {self.time_budget}")
         if self.engine not in ENGINES:
             raise ValueError(f"unknown engine {self.engine!r}; choose one of {', '.join(ENGINES)}")
+        pair = isinstance(self.init, tuple | list) and len(self.init) == 2
+        if not (pair or isinstance(self.init, str)):
+            raise ValueError(f"init must be a name or a pair (U, V), got {type(self.init).__name__}")
         make_solver(self.solver)
         self.make_grid()
 

@@ -47,4 +47,5 @@ def polish(
         if workspace.compressed is not None:
             last = settled(workspace.scaled, last.state.U, last.state.V, tol)
             spent += last.n_iter
-        return replace(workspace.direct().point(0.0, last), n_iter=spent)
+        last = replace(last, state=last.state.balanced().compact(), n_iter=spent)
+        return workspace.direct().point(0.0, last)

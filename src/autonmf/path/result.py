@@ -12,7 +12,7 @@ import numpy as np
 from autonmf._types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PathPoint:
     """The best solution found at one rank: X ≈ U Vᵀ."""
 
@@ -41,7 +41,7 @@ class Visit(NamedTuple):
     next_lam: float  # smallest λ that would drop a component: the end of the plateau
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RankPath:
     """Every rank's best solution, and the λ visited on the way.
 

@@ -49,25 +49,39 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
 
 def load_path(file: str | PathLike[str]) -> RankPath:
     """Read a path; anything that is not one is refused with a ValueError."""
-    try:
-        with np.load(file, allow_pickle=False) as stored:
-            header = json.loads(str(stored["header"]))
-            if header["format"] != FORMAT:
-                raise ValueError(f"it holds {header['format']!r}")
-            if header["version"] > VERSION:
-                raise ValueError(f"its format version {header['version']} is newer than {VERSION}")
-            points = tuple(
-                PathPoint(np.asfortranarray(stored[f"U{i}"]), np.asfortranarray(stored[f"V{i}"]), **fields)
-                for i, fields in enumerate(header["points"])
-            )
-    except FileNotFoundError:
-        raise
-    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(file)} is not a saved RankPath: {error}") from None
+    with open(file, "rb") as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as stored:
+                return _from_arrays(stored)
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            EOFError,
+            OSError,
+            zipfile.BadZipFile,
+        ) as error:
+            raise ValueError(f"{os.fspath(file)} is not a saved RankPath: {error}") from None
+
+
+def _from_arrays(stored: Any) -> RankPath:
+    header = json.loads(str(stored["header"]))
+    if header["format"] != FORMAT:
+        raise ValueError(f"it holds {header['format']!r}")
+    if header["version"] > VERSION:
+        raise ValueError(f"its format version {header['version']} is newer than {VERSION}; update autonmf")
+    n, m = header["shape"]
+    points = []
+    for i, fields in enumerate(header["points"]):
+        U, V = (np.asfortranarray(stored[f"{name}{i}"]) for name in "UV")
+        if U.ndim != 2 or U.shape[0] != n or V.shape != (m, U.shape[1]):
+            raise ValueError(f"its factors at {i} do not fit the shape {n} x {m}")
+        points.append(PathPoint(U, V, **fields))
     return RankPath(
-        points=points,
+        points=tuple(points),
         visits=tuple(Visit(*fields) for fields in header["visits"]),
-        shape=tuple(header["shape"]),
+        shape=(n, m),
         squared_norm=header["squared_norm"],
         spectral_norm=header["spectral_norm"],
         mu=header["mu"],

@@ -9,10 +9,9 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data import Compressed, Data, compress, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
-from autonmf.model.balancing import sorted_components
 from autonmf.model.objective import is_trusted, loss_of
 from autonmf.path.result import PathPoint
-from autonmf.solvers import Run
+from autonmf.solvers import Run, State
 
 ENGINES = ("auto", "direct", "compressed")
 
@@ -69,14 +68,14 @@ class Workspace:
         U, V = (np.asfortranarray(factor / root, dtype=self.scaled.dtype) for factor in (U, V))
         return self._turned(U, V)
 
-    def outward(self, U: Array, V: Array) -> tuple[Array, Array]:
-        """Factors of X / s as the caller's: balanced, sorted, in the units of X."""
-        root = np.asarray(np.sqrt(self.scale), dtype=U.dtype)
-        U, V = sorted_components(U, V)
-        return self._turned(U * root, V * root)
+    def outward(self, state: State) -> tuple[Array, Array]:
+        """Balanced factors of X / s as the caller's: by decreasing energy, in the units of X."""
+        order = np.argsort(-state.gram_U.diagonal(), kind="stable")
+        root = np.asarray(np.sqrt(self.scale), dtype=state.U.dtype)
+        return self._turned(*(np.asfortranarray(factor[:, order]) * root for factor in (state.U, state.V)))
 
     def point(self, lam: float, run: Run) -> PathPoint:
-        """A solution as the caller will see it."""
+        """A balanced solution as the caller will see it."""
         state = run.state
         if self.compressed is None:
             loss = state.loss
@@ -84,7 +83,7 @@ class Workspace:
             loss = state.rough_loss
             if not is_trusted(loss, state.problem.data):
                 loss = loss_of(self.compressed, state.U, state.V)
-        U, V = self.outward(state.U, state.V)
+        U, V = self.outward(state)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 
     def _turned(self, U: Array, V: Array) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,7 +60,7 @@ class ProvableInertia:
     def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
         slack = 1.0 - self.displacement * self.rho
         bound = self.rho * slack * problem.delta / (slack * tau + problem.delta)
-        return self.fraction * float(np.sqrt(bound))
+        return self.fraction * math.sqrt(bound)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Inertial:
         XtU, gram_U = problem.data.left(U), gram(U)
         beta = self.inertia.beta(state.t, problem, lipschitz(gram_U, problem.mu))
         V = proximal_update(problem, _ahead(state.V, V_old, beta), XtU, gram_U)
-        t = (state.t[1], 0.5 * (1.0 + np.sqrt(4.0 * state.t[1] ** 2 + 1.0)))
+        t = (state.t[1], 0.5 * (1.0 + math.sqrt(4.0 * state.t[1] ** 2 + 1.0)))
         new = State(problem, U, V, XtU, gram_U, gram(V), previous=(state.U, state.V), t=t)
         if self.balanced:
             new = new.balanced()
