@@ -94,7 +94,9 @@ def test_auto_falls_back_where_compression_would_mislead():
 def test_auto_reads_small_matrices_directly_and_large_ones_compressed(noisy):
     assert rank_path(noisy[0][:60, :40], random_state=0).settings["engine"] == "direct"
     assert rank_path(noisy[0], max_rank=20, random_state=0).settings["engine"] == "compressed"
-    assert rank_path(noisy[0], max_rank=200, random_state=0, budget=lambda r: 1).settings["engine"] == "direct"
+    assert (
+        rank_path(noisy[0], max_rank=200, random_state=0, budget=lambda r: 1).settings["engine"] == "direct"
+    )
     assert rank_path(noisy[0], grid="adaptive", random_state=0).settings["engine"] == "direct"
 
 

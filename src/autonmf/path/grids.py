@@ -12,12 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.model.merging import cheapest_merger
 from autonmf.model.objective import Problem
-from autonmf.solvers import Run, Solver, State, Stopping
+from autonmf.solvers import Budget, Run, Solver, State, Stopping
 from autonmf.solvers.blocks import breakpoints
 
 CROSSING = 1e-8
 """ς: a λ is put this fraction above the breakpoint that it is to cross."""
+
+PROGRESS = 2e-3
+"""Within its budget the exact path leaves a rank once an iteration lowers the loss by less than this."""
 
 Solve = Callable[[Solver, State, Stopping, int], Run]
 """Run a solver from a state; the int is how many stops are still to come at most."""
@@ -78,12 +82,14 @@ class ExactPath:
     """Every rank, one after another.
 
     On a plateau λ only sets a threshold, so the solution at rank q is computed with no column at risk; the
-    smallest breakpoint of both its blocks is the λ where the plateau ends, and there the component that owns
-    it is dropped. λ is the running maximum of these; a rank whose own breakpoint is below it has a plateau of
-    length zero.
+    smallest breakpoint of both its blocks is the λ where the plateau ends. There one component must go. The
+    proximal step would drop the weakest; we merge the two whose merger costs least, which raises the loss by
+    less (`autonmf.model.merging`) and leads to better solutions: the weakest component may be a real one
+    while a stronger one is there twice. λ is the running maximum of the breakpoints; a rank whose own
+    breakpoint is below it has a plateau of length zero.
     """
 
-    budget: Callable[[int], int] | None = None  # iterations at a rank; None: until the stop rule holds
+    budget: Callable[[int], Budget] | None = None  # iterations at a rank; None: until the stop rule holds
 
     def follow(
         self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
@@ -94,10 +100,7 @@ class ExactPath:
         state = solver.init(problem, U, V)
         lam = 0.0
         while True:
-            limit = stopping.max_iter
-            if self.budget is not None:
-                limit = min(limit, self.budget(state.rank))
-            result = solve(solver, state, replace(stopping, max_iter=limit), state.rank - lowest + 1)
+            result = solve(solver, state, self._stopping(stopping, state.rank), state.rank - lowest + 1)
             state = result.state.balanced().compact()
             if state.rank == 0:
                 return
@@ -105,9 +108,17 @@ class ExactPath:
             yield Stop(lam, replace(result, state=state), float(_active(ahead)[0]))
             if state.rank <= lowest:
                 return
-            weakest = int(np.argmin(ahead))
-            lam = max(lam, float((1 + CROSSING) * ahead[weakest]))
-            state = state.selected(np.arange(len(ahead)) != weakest).restarted(problem)
+            lam = max(lam, float((1 + CROSSING) * ahead.min()))
+            state = state.merged(cheapest_merger(state.gram_U, state.gram_V))
+
+    def _stopping(self, stopping: Stopping, rank: int) -> Stopping:
+        """The stop rule at a rank: within its budget, and only as long as there is progress."""
+        if self.budget is None:
+            return stopping
+        fewest, most = self.budget(rank)
+        most = min(stopping.max_iter, most)
+        # The paper's criteria need more iterations than a budget has: a window of its length rests them.
+        return replace(stopping, max_iter=most, rank_window=most, progress=PROGRESS, min_iter=fewest)
 
 
 Grid = AdaptiveGrid | ExactPath

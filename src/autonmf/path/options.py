@@ -14,7 +14,7 @@ from autonmf._types import Seed
 from autonmf.path.follow import Callback
 from autonmf.path.grids import AdaptiveGrid, ExactPath, Grid
 from autonmf.path.workspace import ENGINES
-from autonmf.solvers import Solver, Stopping, make_solver
+from autonmf.solvers import Budget, Solver, Stopping, make_solver
 
 GRIDS = ("exact", "adaptive")
 
@@ -79,7 +79,8 @@ class PathOptions:
         if self.grid != "exact":
             raise ValueError(f"unknown grid {self.grid!r}; choose one of {', '.join(GRIDS)}")
         if callable(self.budget):
-            return ExactPath(self.budget)
+            fixed = self.budget
+            return ExactPath(lambda rank: Budget(fixed(rank), fixed(rank)))
         if self.budget == "full":
             return ExactPath()
         if self.budget == "auto":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autonmf.solvers.active_set import ActiveSet
+from autonmf.solvers.budget import Budget
 from autonmf.solvers.driver import Run, Solver, run
 from autonmf.solvers.hals import Hals
 from autonmf.solvers.history import History
@@ -13,6 +14,7 @@ from autonmf.solvers.stopping import Stopping
 __all__ = [
     "SOLVERS",
     "ActiveSet",
+    "Budget",
     "Hals",
     "History",
     "Inertial",

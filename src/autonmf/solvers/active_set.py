@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from autonmf._types import Array
 from autonmf.model.objective import Problem, gram
 from autonmf.solvers.blocks import active_set_update
+from autonmf.solvers.budget import Budget
 from autonmf.solvers.hals import Hals
 from autonmf.solvers.state import State
 
@@ -22,7 +23,7 @@ class ActiveSet:
         state = State.start(problem, U, V).balanced()
         return state.compact() if self.compact else state
 
-    def budget(self, rank: int) -> int:
+    def budget(self, rank: int) -> Budget:
         return self.plateau().budget(rank)
 
     def plateau(self) -> Hals:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from autonmf._types import Array
 from autonmf.model.objective import Problem
+from autonmf.solvers.budget import Budget
 from autonmf.solvers.state import State
 from autonmf.solvers.stopping import Stopping
 
@@ -25,7 +26,7 @@ class Solver(Protocol):
     def step(self, state: State) -> State:
         """One iteration on both blocks."""
 
-    def budget(self, rank: int) -> int:
+    def budget(self, rank: int) -> Budget:
         """Iterations that the exact path spends at a rank by default."""
 
     def plateau(self) -> Solver:

@@ -9,6 +9,7 @@ import numpy as np
 from autonmf import kernels
 from autonmf._types import Array
 from autonmf.model.objective import Problem, gram
+from autonmf.solvers.budget import Budget
 from autonmf.solvers.state import State
 
 
@@ -35,11 +36,11 @@ class Hals:
         V = _swept(state.V, XtU, gram_U, problem.mu, sweeps)
         return State(problem, U, V, XtU, gram_U, gram(V)).compact()
 
-    def budget(self, rank: int) -> int:
+    def budget(self, rank: int) -> Budget:
         """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
         if rank > self.few:
-            return 1
-        return 4 if rank > 12 else 12
+            return Budget(1, 1)
+        return Budget(3, 16) if rank > 12 else Budget(4, 30)
 
     def plateau(self) -> Hals:
         return self

@@ -11,6 +11,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.model.objective import Problem, gram, lipschitz
 from autonmf.solvers.blocks import proximal_update
+from autonmf.solvers.budget import Budget
 from autonmf.solvers.state import State
 
 
@@ -77,11 +78,11 @@ class Inertial:
             state = state.balanced()
         return state.compact() if self.compact else state
 
-    def budget(self, rank: int) -> int:
+    def budget(self, rank: int) -> Budget:
         """First-order steps are cheap and make less progress: more of them than of HALS."""
         if rank > 25:
-            return 15
-        return 40 if rank > 12 else 60
+            return Budget(15, 15)
+        return Budget(40, 40) if rank > 12 else Budget(60, 60)
 
     def plateau(self) -> Inertial:
         return self

@@ -10,6 +10,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.model.balancing import balancing_scales, inverse_scales
+from autonmf.model.merging import Merger
 from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient, rough_loss
 
 
@@ -51,6 +52,25 @@ class State:
             previous=previous,
         )
         return self._with_XV(fewer, lambda XV: _columns(XV, keep))
+
+    def merged(self, merger: Merger) -> State:
+        """Two components as one, at rest."""
+        U_change, V_change = (np.eye(len(self.gram_U)) for _ in range(2))
+        both = [merger.kept, merger.gone]
+        U_change[both, merger.kept], V_change[both, merger.kept] = merger.a, merger.b
+        keep = np.arange(len(self.gram_U)) != merger.gone
+        U_change, V_change = (change[:, keep].astype(self.U.dtype) for change in (U_change, V_change))
+        one = replace(
+            self,
+            U=_combined(self.U, U_change),
+            V=_combined(self.V, V_change),
+            XtU=_combined(self.XtU, U_change),
+            gram_U=U_change.T @ self.gram_U @ U_change,
+            gram_V=V_change.T @ self.gram_V @ V_change,
+            previous=None,
+            t=(1.0, 1.0),
+        )
+        return self._with_XV(one, lambda XV: _combined(XV, V_change))
 
     def balanced(self) -> State:
         """Paired columns of equal norm, zero in both factors where zero in one."""
@@ -132,6 +152,11 @@ class State:
                 np.linalg.norm(projected_gradient(self.V, grad_V)),
             )
         )
+
+
+def _combined(array: Array, change: Array) -> Array:
+    """Linear combinations of columns, Fortran-ordered."""
+    return np.asarray((change.T @ array.T).T)
 
 
 def _columns(array: Array, keep: Array) -> Array:

@@ -26,6 +26,8 @@ class Stopping:
     objective_window: int = 10  # T₂
     change_window: int = 10  # T₃
     max_iter: int = 2000
+    progress: float = 0.0  # stop when an iteration lowers the loss by less than this share of it ...
+    min_iter: int = 1  # ... after so many iterations
 
     def watch(self) -> Watch:
         return Watch(self)
@@ -39,12 +41,17 @@ class Watch:
         self.ranks: deque[int] = deque(maxlen=rule.rank_window + 1)
         self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
         self.iterates: deque[tuple[Array, Array]] = deque(maxlen=rule.change_window + 1)
+        self.seen = 0
+        self.loss = np.inf
 
     def see(self, state: State) -> str | None:
         """Take the next iterate in; the criterion that is met, or None."""
         rule = self.rule
+        self.seen += 1
+        if rule.progress > 0 and self._stalled(state):
+            return "progress"
         if rule.max_iter <= rule.rank_window:
-            return None  # no criterion can be met before the limit: spare the objective
+            return None  # no other criterion can be met before the limit: spare the objective
         self.ranks.append(state.rank)
         self.objectives.append(state.objective)
         self.iterates.append((state.U, state.V))
@@ -57,6 +64,12 @@ class Watch:
         if state.projected_gradient_norm <= rule.tol_gradient:
             return "gradient"
         return None
+
+    def _stalled(self, state: State) -> bool:
+        if self.seen < self.rule.min_iter - 1:
+            return False  # the loss is not needed yet
+        before, self.loss = self.loss, state.rough_loss
+        return self.seen >= self.rule.min_iter and before - self.loss <= self.rule.progress * self.loss
 
     def _objective_settled(self) -> bool:
         if len(self.objectives) <= self.rule.objective_window:
