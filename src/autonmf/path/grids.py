@@ -23,6 +23,9 @@ CROSSING = 1e-8
 PROGRESS = 2e-3
 """Within its budget the exact path leaves a rank once an iteration lowers the loss by less than this."""
 
+FIRST = 6
+"""Iterations at the first rank, at least: a random start is far from any solution."""
+
 Solve = Callable[[Solver, State, Stopping, int], Run]
 """Run a solver from a state; the int is how many stops are still to come at most."""
 
@@ -100,7 +103,8 @@ class ExactPath:
         state = solver.init(problem, U, V)
         lam = 0.0
         while True:
-            result = solve(solver, state, self._stopping(stopping, state.rank), state.rank - lowest + 1)
+            rule = self._stopping(stopping, state.rank, first=lam == 0.0)
+            result = solve(solver, state, rule, state.rank - lowest + 1)
             state = result.state.balanced().compact()
             if state.rank == 0:
                 return
@@ -111,11 +115,13 @@ class ExactPath:
             lam = max(lam, float((1 + CROSSING) * ahead.min()))
             state = state.merged(cheapest_merger(state.gram_U, state.gram_V))
 
-    def _stopping(self, stopping: Stopping, rank: int) -> Stopping:
+    def _stopping(self, stopping: Stopping, rank: int, *, first: bool) -> Stopping:
         """The stop rule at a rank: within its budget, and only as long as there is progress."""
         if self.budget is None:
             return stopping
         fewest, most = self.budget(rank)
+        if first:  # from a random start
+            fewest, most = max(fewest, FIRST), max(most, FIRST)
         most = min(stopping.max_iter, most)
         # The paper's criteria need more iterations than a budget has: a window of its length rests them.
         return replace(stopping, max_iter=most, rank_window=most, progress=PROGRESS, min_iter=fewest)
