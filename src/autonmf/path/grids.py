@@ -23,7 +23,7 @@ CROSSING = 1e-8
 PROGRESS = 2e-3
 """Within its budget the exact path leaves a rank once an iteration lowers the loss by less than this."""
 
-FIRST = 6
+FIRST = 5
 """Iterations at the first rank, at least: a random start is far from any solution."""
 
 Solve = Callable[[Solver, State, Stopping, int], Run]

@@ -14,7 +14,7 @@ from autonmf.path.result import PathPoint
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, Solver, Stopping, make_solver, run
 
-WINDOW = 5
+WINDOW = 3
 """Iterations over which the objective must have settled. No component is at risk: the rank needs no watch."""
 
 TIGHTER = 0.01

@@ -38,11 +38,11 @@ class Hals:
 
     def budget(self, rank: int) -> Budget:
         """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
-        if rank > 35:
+        if rank > 30:
             return Budget(1, 1)
         if rank > self.few:
             return Budget(2, 2)
-        return Budget(4, 16) if rank > 12 else Budget(6, 30)
+        return Budget(4, 16) if rank > 12 else Budget(8, 30)
 
     def plateau(self) -> Hals:
         return self

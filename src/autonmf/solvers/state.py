@@ -55,22 +55,17 @@ class State:
 
     def merged(self, merger: Merger) -> State:
         """Two components as one, at rest."""
-        U_change, V_change = (np.eye(len(self.gram_U)) for _ in range(2))
-        both = [merger.kept, merger.gone]
-        U_change[both, merger.kept], V_change[both, merger.kept] = merger.a, merger.b
-        keep = np.arange(len(self.gram_U)) != merger.gone
-        U_change, V_change = (change[:, keep].astype(self.U.dtype) for change in (U_change, V_change))
         one = replace(
             self,
-            U=_combined(self.U, U_change),
-            V=_combined(self.V, V_change),
-            XtU=_combined(self.XtU, U_change),
-            gram_U=U_change.T @ self.gram_U @ U_change,
-            gram_V=V_change.T @ self.gram_V @ V_change,
+            U=_combined(self.U, merger, merger.a),
+            V=_combined(self.V, merger, merger.b),
+            XtU=_combined(self.XtU, merger, merger.a),
+            gram_U=_combined(_combined(self.gram_U, merger, merger.a).T, merger, merger.a),
+            gram_V=_combined(_combined(self.gram_V, merger, merger.b).T, merger, merger.b),
             previous=None,
             t=(1.0, 1.0),
         )
-        return self._with_XV(one, lambda XV: _combined(XV, V_change))
+        return self._with_XV(one, lambda XV: _combined(XV, merger, merger.b))
 
     def balanced(self) -> State:
         """Paired columns of equal norm, zero in both factors where zero in one."""
@@ -154,9 +149,12 @@ class State:
         )
 
 
-def _combined(array: Array, change: Array) -> Array:
-    """Linear combinations of columns, Fortran-ordered."""
-    return np.asarray((change.T @ array.T).T)
+def _combined(array: Array, merger: Merger, weights: Array) -> Array:
+    """The columns with two of them combined into one."""
+    combined = array[:, [merger.kept, merger.gone]] @ weights.astype(array.dtype)
+    result = np.delete(array, merger.gone, axis=1)
+    result[:, merger.kept - (merger.kept > merger.gone)] = combined
+    return np.asfortranarray(result)
 
 
 def _columns(array: Array, keep: Array) -> Array:

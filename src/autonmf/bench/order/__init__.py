@@ -1,0 +1,39 @@
+"""A benchmark of rank selection: matrices whose number of components is known, an objective, a runner.
+
+A *family* draws an instance (X and its true rank) from a seed; a *method* answers a rank; the *objective*
+compares the two. Families come in four groups: ``paper`` (Table 1), ``synthetic`` (harder), ``semi`` (parts
+as they occur in practice, mixed by us, so that the truth is known) and ``real`` (agreed references, no
+truth).
+
+The split
+---------
+Whoever designs a rule looks at `DESIGN_SEEDS` of the families that are not held out, and at nothing else.
+About a third of the synthetic and semi-synthetic families is held out: they live in ``datasets/held_out``,
+and neither "design" nor the name of a group selects them. A final comparison takes every family at
+`FINAL_SEEDS`:
+
+>>> from autonmf.bench.order import FINAL_SEEDS, run_order
+>>> rows = run_order("design", ["marginal-5"], out="results")           # doctest: +SKIP
+>>> rows = run_order("all", seeds=FINAL_SEEDS, out="results-final")     # doctest: +SKIP
+
+``docs/benchmark-order.md`` says what is in each family and how to add a family or a method.
+"""
+
+from autonmf.bench.order.family import DESIGN_SEEDS, FINAL_SEEDS, Family, Instance, choose_families
+from autonmf.bench.order.methods import find_methods
+from autonmf.bench.order.objective import Row, Score, overall, score_by
+from autonmf.bench.order.run import run_order
+
+__all__ = [
+    "DESIGN_SEEDS",
+    "FINAL_SEEDS",
+    "Family",
+    "Instance",
+    "Row",
+    "Score",
+    "choose_families",
+    "find_methods",
+    "overall",
+    "run_order",
+    "score_by",
+]

@@ -1,0 +1,1 @@
+"""Families that whoever designs a rule does not look at."""
