@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -14,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import as_data, refuse_masked, wrap
+from autonmf.data import as_data, refuse_unfit, wrap
 from autonmf.factorisation import factorise, refine
 from autonmf.model.projection import project
-from autonmf.path import PathOptions
+from autonmf.path import PathOptions, Progress
 from autonmf.path.follow import Callback
 from autonmf.solvers import Solver
 
@@ -167,7 +168,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         W : ndarray of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        refuse_masked(X)
+        refuse_unfit(X)
         checked = validate_data(self, X, reset=False, ensure_non_negative=True, **_FORMAT)
         V = np.asfortranarray(self.components_.T, dtype=checked.dtype)
         with one_pool():
@@ -185,7 +186,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        W = np.asarray(X)
+        W = np.asarray(cast(Any, X).toarray() if sparse.issparse(X) else X)
         if W.ndim != 2 or W.shape[1] != self.n_components_:
             raise ValueError(
                 f"inverse_transform needs an array with {self.n_components_} columns, one a component; "
@@ -216,7 +217,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
             data = as_data(validate_data(self, X, reset=False, **_FORMAT))
-            other._set_factors(*refine(data, point, self._options()), polished=True)
+            other._set_factors(*refine(data, self.path_, rank, self._options()), polished=True)
         return other
 
     @property
@@ -231,11 +232,17 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any) -> Array:
-        refuse_masked(X)
+        refuse_unfit(X)
         # Values are checked by as_data, in one pass and with advice.
         checked = validate_data(self, X, **_FORMAT, ensure_all_finite=False)
+        printer = _Printer() if self.verbose else None
         found = factorise(
-            as_data(checked), self._options(), n_components=self.n_components, rule=self.rule, tau=self.tau
+            as_data(checked),
+            self._options(printer),
+            n_components=self.n_components,
+            rule=self.rule,
+            tau=self.tau,
+            reached=None if printer is None else printer.path_ended,
         )
         if not found.converged:
             warnings.warn(
@@ -248,7 +255,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._set_factors(found.W, found.H, found.loss, polished=True)
         return found.W
 
-    def _options(self) -> PathOptions:
+    def _options(self, callback: Callback | None = None) -> PathOptions:
         return PathOptions(
             max_rank=self.max_rank,
             solver=self.solver,
@@ -261,7 +268,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             engine=self.engine,
             time_budget=self.time_budget,
             n_jobs=self.n_jobs,
-            callback=_printer() if self.verbose else None,
+            callback=callback,
             random_state=self.random_state,
         )
 
@@ -269,21 +276,31 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_components_ = len(H)
         self.components_ = np.ascontiguousarray(H)
         self.reconstruction_err_ = float(np.sqrt(2.0 * loss))
-        self.explained_variance_ = W.var(axis=0) * np.square(H).sum(axis=1)
+        energies = np.square(H, dtype=np.float64).sum(axis=1)
+        self.explained_variance_ = W.var(axis=0, dtype=np.float64) * energies
         self.polished_ = polished
 
 
-def _printer() -> Callback:
-    """A callback that prints a line when the path reaches a new rank."""
-    last = [0]
+class _Printer:
+    """A callback that prints a line when a rank is finished."""
 
-    def show(progress: Any) -> None:
-        if progress.rank != last[0]:
-            last[0] = progress.rank
-            print(
-                f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
-                f"{progress.seconds:.1f} s",
-                flush=True,
-            )
+    def __init__(self) -> None:
+        self.last: Progress | None = None
 
-    return show
+    def __call__(self, progress: Progress) -> None:
+        if self.last is not None and progress.rank != self.last.rank:
+            self._print(self.last)
+        self.last = progress
+
+    def path_ended(self, rank: int) -> None:
+        """Print the last rank of the path; ``rank`` is the one that was chosen."""
+        if self.last is not None:
+            self._print(self.last)
+
+    @staticmethod
+    def _print(progress: Progress) -> None:
+        print(
+            f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
+            f"{progress.seconds:.1f} s",
+            flush=True,
+        )

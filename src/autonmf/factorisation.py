@@ -13,8 +13,18 @@ from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.model.projection import project
-from autonmf.path import PathOptions, PathPoint, RankPath, Workspace, default_max_rank, explore, polish
-from autonmf.selection import RankEstimate, choose_rank
+from autonmf.model.spectral import leading_triplet
+from autonmf.path import (
+    PathOptions,
+    PathPoint,
+    Polished,
+    RankPath,
+    Workspace,
+    default_max_rank,
+    explore,
+    polish,
+)
+from autonmf.selection import RankEstimate, check_rule, choose_rank
 
 
 @dataclass(frozen=True)
@@ -60,16 +70,18 @@ def factorise(
     choose from.
     """
     began = time.monotonic()
+    if n_components is None:
+        check_rule(rule, tau)
     path, workspace = explore(data, _down_to(n_components, options, data.shape))
     estimate = None
     if n_components is None:
         path, estimate = choose_rank(path, data, rule, tau=tau)
-        point = path.at_rank(estimate.rank)
+        point = _chosen(path, workspace, estimate.rank)
     else:
         point = _wanted(path, n_components)
     if reached is not None:
         reached(point.rank)
-    polished = _polished(workspace, point, options)
+    polished, converged = _polished(workspace, point, options)
     V = _padded(polished.V, n_components)
     with one_pool():
         W, loss = project(data, V)
@@ -80,22 +92,28 @@ def factorise(
         path=path,
         estimate=estimate,
         n_iter=sum(visit.n_iter for visit in path.visits) + polished.n_iter,
-        converged=polished.n_iter < options.max_iter,
+        converged=converged,
         seconds=time.monotonic() - began,
     )
 
 
-def refine(data: Data, point: PathPoint, options: PathOptions) -> tuple[Array, Array, float]:
-    """(W, H, loss) of X at a point of an earlier path, polished."""
-    workspace = Workspace.of(data).with_engine(options.engine, point.rank, np.random.default_rng(0))
-    V = _polished(workspace, point, options).V
+def refine(data: Data, path: RankPath, rank: int, options: PathOptions) -> tuple[Array, Array, float]:
+    """(W, H, loss) of X at another rank of its path, polished."""
+    if data.shape != path.shape:
+        raise ValueError(
+            f"X has {data.shape[0]} samples, but the path was made from {path.shape[0]}; "
+            "pass the training data"
+        )
+    point = path.at_rank(rank)
+    workspace = Workspace.of(data).with_engine(options.engine, rank, np.random.default_rng(0))
+    V = _polished(workspace, point, options).point.V
     with one_pool():
         W, loss = project(data, V)
     return np.ascontiguousarray(W), np.ascontiguousarray(V.T), loss
 
 
-def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> PathPoint:
-    return polish(
+def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> Polished:
+    polished = polish(
         workspace,
         point.U,
         point.V,
@@ -105,6 +123,18 @@ def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> P
         tol=options.tol,
         max_iter=options.max_iter,
     )
+    if polished.point.rank == 0:
+        raise ValueError(options.too_heavy)
+    return polished
+
+
+def _chosen(path: RankPath, workspace: Workspace, rank: int) -> PathPoint:
+    """The path's solution at a rank, or the leading singular pair if rank one was not visited."""
+    if rank == 1 and 1 not in path.ranks:
+        u, sigma, v = leading_triplet(workspace.data)
+        root = np.sqrt(sigma)
+        return PathPoint(u * root, v * root, path.rank_one_loss, float(path.lambdas.max()), 0)
+    return path.at_rank(rank)
 
 
 def _down_to(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:
@@ -122,7 +152,11 @@ def _down_to(n_components: int | None, options: PathOptions, shape: tuple[int, i
     first = options.max_rank
     if first is None and isinstance(options.init, str):
         first = max(default_max_rank(shape), int(n_components))
-    return replace(options, max_rank=first, min_rank=int(n_components))
+    elif first is None:
+        first = np.shape(options.init[0])[-1]
+    if n_components > first:
+        raise ValueError(f"n_components={n_components} is more than max_rank={first}, where the path starts")
+    return replace(options, max_rank=int(first), min_rank=int(n_components))
 
 
 def _wanted(path: RankPath, n_components: int) -> PathPoint:

@@ -56,6 +56,8 @@ def _unit_columns(W: ArrayLike) -> Array:
     array = np.array(W, dtype=np.float64)
     if array.ndim != 2:
         raise ValueError(f"a factor is a matrix, got {array.ndim} dimension(s)")
+    largest = np.abs(array).max(axis=0, initial=0.0)
+    array /= np.where(largest > 0, largest, 1.0)  # first, so that no square overflows or vanishes
     norms = np.linalg.norm(array, axis=0)
     array /= np.where(norms > 0, norms, 1.0)
     return array

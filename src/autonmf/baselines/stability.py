@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,7 +134,7 @@ def _runs_by_rank(
 
 def _follow(
     workspace: Workspace, options: PathOptions, max_rank: int, rng: np.random.Generator
-) -> Iterator[PathPoint]:
+) -> tuple[PathPoint, ...]:
     """One more path on a matrix that is prepared already."""
     problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
     U, V = initial_point(problem.data, max_rank, "random", rng)
@@ -142,7 +142,7 @@ def _follow(
         make_solver(options.solver), problem, U, V, options.stopping,
         lambda solver, state, stopping, _: run(solver, state, stopping), 1,
     )  # fmt: skip
-    return (workspace.point(stop.lam, stop.run) for stop in stops)
+    return tuple(workspace.point(stop.lam, stop.run) for stop in stops)
 
 
 def _measure(

@@ -5,7 +5,7 @@ from autonmf.data.dense import Dense
 from autonmf.data.protocol import Data
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
-from autonmf.data.validation import as_data, refuse_masked, wrap
+from autonmf.data.validation import as_data, refuse_unfit, wrap
 
 __all__ = [
     "Compressed",
@@ -15,7 +15,7 @@ __all__ = [
     "Sparse",
     "as_data",
     "compress",
-    "refuse_masked",
+    "refuse_unfit",
     "to_unit_scale",
     "wrap",
 ]

@@ -53,7 +53,8 @@ class Dense:
         rows = self.X if self.X.flags.c_contiguous else self.X.T
 
         def one(b: slice) -> tuple[float, float, float]:
-            return rows[b].min(), rows[b].max(), squared_sum(rows[b])
+            with np.errstate(over="ignore", invalid="ignore"):  # as_data says what is wrong
+                return rows[b].min(), rows[b].max(), squared_sum(rows[b])
 
         with one_pool():
             lows, highs, squares = zip(*each(one, row_blocks(rows.shape)), strict=True)

@@ -49,7 +49,8 @@ class Sparse:
 
     @cached_property
     def _squared_norm(self) -> float:
-        return squared_sum(self.X.data)
+        with np.errstate(over="ignore", invalid="ignore"):  # as_data says what is wrong
+            return squared_sum(self.X.data)
 
     def right(self, V: Array) -> Array:
         return np.asfortranarray(self.X @ np.ascontiguousarray(V))

@@ -52,15 +52,17 @@ def wrap(X: Any) -> Data:
     return Sparse(X) if sparse.issparse(X) else Dense(X)
 
 
-def refuse_masked(X: Any) -> None:
-    """Masked arrays: NumPy would drop the mask without a word."""
+def refuse_unfit(X: Any) -> None:
+    """Refuse what others would convert without a word: masked arrays, numbers as text, dates."""
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array, and its mask would be ignored. Pass X.filled(value) instead.")
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind not in "biufcO":
+        raise TypeError(f"X has dtype {dtype}; NMF needs numbers. Pass numeric columns only.")
 
 
 def _dense(X: Any) -> Array:
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError("X is a masked array, and its mask would be ignored. Pass X.filled(value) instead.")
+    refuse_unfit(X)
     array = np.asarray(X)
     _check_shape(array.shape)
     array = array.astype(_float_type(array), copy=False)

@@ -47,6 +47,8 @@ def cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
     small_U, small_V = gram_U[pair].astype(np.float64), gram_V[pair].astype(np.float64)
     values, vectors = np.linalg.eig(small_V @ small_U)
     a = np.abs(vectors[:, np.argmax(values.real)].real)
+    if not values.real.max() > 0:  # both components have vanished
+        return Merger(kept, gone, np.array([1.0, 0.0]), np.array([1.0, 0.0]))
     a /= np.sqrt(a @ small_U @ a)
     b = small_U @ a  # v = [v_i, v_j] b has norm σ₁
     sigma = np.sqrt(b @ small_V @ b)

@@ -23,8 +23,9 @@ def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
     solution = np.zeros((rows, rank), dtype=product.dtype, order="F")
     if rank == 0 or not gram.any():
         return solution
-    largest = float(np.linalg.eigvalsh(gram)[-1])
-    tol = max(tol, 8 * float(np.finfo(product.dtype).eps))
+    smallest, largest = (float(value) for value in np.linalg.eigvalsh(gram)[[0, -1]])
+    # A step of length 1/L sees little of a direction of small curvature: the tolerance shrinks with it.
+    tol = max(tol * np.sqrt(max(smallest / largest, 0.0)), 8 * float(np.finfo(product.dtype).eps))
     pending = np.arange(rows)
     for _ in range(MAX_CHECKS):
         block = np.asfortranarray(solution[pending])

@@ -28,7 +28,12 @@ def randomized_svd(
 
 
 def spectral_norm(data: Data) -> float:
-    """σ₁(X), by power iteration on XᵀX from the row sums of X.
+    """σ₁(X)."""
+    return leading_triplet(data)[1]
+
+
+def leading_triplet(data: Data) -> tuple[Array, float, Array]:
+    """(u, σ₁, v) of X, by power iteration on XᵀX from the row sums of X.
 
     X is nonnegative, so its leading singular vectors are nonnegative (Perron and Frobenius) and the
     start is never orthogonal to them.
@@ -43,4 +48,4 @@ def spectral_norm(data: Data) -> float:
         if abs(sigma - previous) <= 4 * np.finfo(data.dtype).eps * sigma:
             break
         v = data.left(u)
-    return sigma
+    return np.maximum(u / sigma, 0.0), sigma, np.maximum(v / np.linalg.norm(v), 0.0)

@@ -4,7 +4,7 @@ from autonmf.path.confirm import confirm
 from autonmf.path.explore import explore
 from autonmf.path.follow import Progress
 from autonmf.path.options import GRIDS, PathOptions, default_max_rank
-from autonmf.path.polishing import polish
+from autonmf.path.polishing import Polished, polish
 from autonmf.path.result import PathPoint, RankPath, Visit
 from autonmf.path.search import rank_path
 from autonmf.path.workspace import ENGINES, Workspace
@@ -14,6 +14,7 @@ __all__ = [
     "GRIDS",
     "PathOptions",
     "PathPoint",
+    "Polished",
     "Progress",
     "RankPath",
     "Visit",

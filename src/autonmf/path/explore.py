@@ -66,6 +66,8 @@ def explore(data: Data, options: PathOptions) -> Exploration:
         else:
             given = initial_point(data, max_rank, init, starts[0])
             results = [search.from_start(0, *workspace.inward(*given))]
+        if not any(result.points for result in results):
+            raise ValueError(options.too_heavy)
         return RankPath(
             points=best_by_rank(point for result in results for point in result.points),
             visits=tuple(visit for result in results for visit in result.visits),

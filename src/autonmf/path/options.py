@@ -54,12 +54,13 @@ class PathOptions:
         )
         if self.max_rank is not None:
             _check_positive(max_rank=self.max_rank)
-        if not (self.mu >= 0 and self.delta >= 0 and self.tol >= 0):
-            raise ValueError(
-                f"mu, delta and tol must be nonnegative, got {self.mu}, {self.delta} and {self.tol}"
-            )
-        if self.time_budget is not None and not self.time_budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds, got {self.time_budget}")
+        _check_numbers(mu=self.mu, delta=self.delta, tol=self.tol)
+        if self.time_budget is not None:
+            _check_numbers(time_budget=self.time_budget)
+            if self.time_budget == 0:
+                raise ValueError("time_budget must be a positive number of seconds, got 0")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be a function or None, got {self.callback!r}")
         if self.engine not in ENGINES:
             raise ValueError(f"unknown engine {self.engine!r}; choose one of {', '.join(ENGINES)}")
         pair = isinstance(self.init, tuple | list) and len(self.init) == 2
@@ -67,6 +68,11 @@ class PathOptions:
             raise ValueError(f"init must be a name or a pair (U, V), got {type(self.init).__name__}")
         make_solver(self.solver)
         self.make_grid()
+
+    @property
+    def too_heavy(self) -> str:
+        """What to say when no component is left."""
+        return f"every component became zero: mu={self.mu:g} is too heavy for these data; lower mu"
 
     @property
     def stopping(self) -> Stopping:
@@ -79,8 +85,7 @@ class PathOptions:
         if self.grid != "exact":
             raise ValueError(f"unknown grid {self.grid!r}; choose one of {', '.join(GRIDS)}")
         if callable(self.budget):
-            fixed = self.budget
-            return ExactPath(lambda rank: Budget(fixed(rank), fixed(rank)))
+            return ExactPath(_fixed(self.budget))
         if self.budget == "full":
             return ExactPath()
         if self.budget == "auto":
@@ -90,7 +95,8 @@ class PathOptions:
     def first_rank(self, shape: tuple[int, int]) -> int:
         """The rank to start from, for X of this shape."""
         if not isinstance(self.init, str):
-            return self._given_rank()
+            given = self._given_rank()
+            return self._at_least(given) if given else given  # no column: initial_point says what is wrong
         first = self.max_rank if self.max_rank is not None else max(default_max_rank(shape), self.min_rank)
         if first > min(shape):
             warnings.warn(
@@ -100,9 +106,7 @@ class PathOptions:
                 stacklevel=4,
             )
             first = min(shape)
-        if self.min_rank > first:
-            raise ValueError(f"min_rank={self.min_rank} is more than the first rank of the path, {first}")
-        return int(first)
+        return self._at_least(int(first))
 
     def settings(self) -> dict[str, Any]:
         """What is worth remembering beside a path, as JSON would hold it."""
@@ -120,6 +124,11 @@ class PathOptions:
             "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
         }
 
+    def _at_least(self, first: int) -> int:
+        if self.min_rank > first:
+            raise ValueError(f"min_rank={self.min_rank} is more than the first rank of the path, {first}")
+        return first
+
     def _given_rank(self) -> int:
         columns = int(np.shape(self.init[0])[-1]) if np.ndim(self.init[0]) == 2 else 0
         if self.max_rank not in (None, columns):
@@ -131,3 +140,21 @@ def _check_positive(**values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
+def _check_numbers(**values: Any) -> None:
+    for name, value in values.items():
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not 0 <= value < math.inf:
+            raise ValueError(f"{name} must be a nonnegative number, got {value!r}")
+
+
+def _fixed(iterations: Callable[[int], int]) -> Callable[[int], Budget]:
+    """A caller's own number of iterations at a rank, checked when it is used."""
+
+    def budget(rank: int) -> Budget:
+        wanted = iterations(rank)
+        _check_positive(**{f"budget({rank})": wanted})
+        return Budget(wanted, wanted)
+
+    return budget

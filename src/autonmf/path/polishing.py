@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,13 @@ TIGHTER = 0.01
 """The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
 
 
+class Polished(NamedTuple):
+    """A solution, and whether the stop rule held in the end."""
+
+    point: PathPoint
+    converged: bool
+
+
 def polish(
     workspace: Workspace,
     U: Array,
@@ -31,7 +39,7 @@ def polish(
     delta: float = 1e-6,
     tol: float = 1e-4,
     max_iter: int = 2000,
-) -> PathPoint:
+) -> Polished:
     """The solution that ``solver`` reaches from (U, V) at that rank, with no component at risk (λ = 0)."""
     chosen = make_solver(solver).plateau()
 
@@ -48,4 +56,4 @@ def polish(
             last = settled(workspace.scaled, last.state.U, last.state.V, tol)
             spent += last.n_iter
         last = replace(last, state=last.state.balanced().compact(), n_iter=spent)
-        return workspace.direct().point(0.0, last)
+        return Polished(workspace.direct().point(0.0, last), last.converged)

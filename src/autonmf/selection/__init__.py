@@ -2,6 +2,6 @@
 
 from autonmf.selection.confirmed import choose_rank
 from autonmf.selection.estimate import RankEstimate
-from autonmf.selection.rules import RULES, select_rank
+from autonmf.selection.rules import RULES, check_rule, select_rank
 
-__all__ = ["RULES", "RankEstimate", "choose_rank", "select_rank"]
+__all__ = ["RULES", "RankEstimate", "check_rule", "choose_rank", "select_rank"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from autonmf._types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RankEstimate:
     """The rank that a rule chose, and what it looked at."""
 

@@ -6,7 +6,8 @@ With distinct ranks in increasing order and the best loss at each,
 
 is the drop of the loss per component; the first :math:`i` whose drop is more than τ times the next is the
 answer. Index 0 is rank one with :math:`\tfrac12(\|X\|_F^2-\sigma_1^2)`, in place of the path's own rank one.
-The rule therefore never answers one, unless there is nothing else.
+The rule therefore never answers one, unless there is nothing else. A rank whose loss is above that of a
+smaller rank was not solved well enough to say anything and is left out.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ NEGLIGIBLE = 1e-12
 """A drop below this share of ½‖X‖² is rounding, and counts as zero."""
 
 
+def check_tau(tau: float) -> None:
+    """Refuse a threshold that is no positive number."""
+    if not isinstance(tau, int | float | np.number) or not tau > 0:
+        raise ValueError(f"tau must be positive, got {tau!r}")
+
+
 def marginal_rule(path: RankPath, tau: float = 5.0) -> RankEstimate:
     """The first rank whose drop is more than ``tau`` times the next rank's."""
-    if not tau > 0:
-        raise ValueError(f"tau must be positive, got {tau}")
+    check_tau(tau)
     ranks, losses = _from_rank_one(path)
     drops = _drops(ranks, losses, 0.5 * path.squared_norm)
     ratios = _ratios(drops)
@@ -72,11 +78,13 @@ def _decide(
 
 
 def _from_rank_one(path: RankPath) -> tuple[Array, Array]:
-    """Ranks and losses with the exact rank-one loss in front."""
+    """Ranks and losses with the exact rank-one loss in front, without those that a smaller rank beats."""
     beyond = path.ranks > 1
     ranks = np.concatenate([[1], path.ranks[beyond]])
     losses = np.concatenate([[path.rank_one_loss], path.losses[beyond]])
-    return ranks, losses
+    best = np.minimum.accumulate(losses)
+    solved = losses <= best + NEGLIGIBLE * 0.5 * path.squared_norm
+    return ranks[solved], best[solved]
 
 
 def _drops(ranks: Array, losses: Array, energy: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autonmf.path import RankPath
 from autonmf.selection.estimate import RankEstimate
-from autonmf.selection.marginal import marginal_rule
+from autonmf.selection.marginal import check_tau, marginal_rule
 
 RULES = ("marginal",)
 
@@ -35,6 +35,13 @@ def select_rank(path: RankPath, rule: str = "marginal", *, tau: float | None = N
     >>> select_rank(rank_path(X, max_rank=6, random_state=0), rule="marginal", tau=5.0).rank
     3
     """
-    if rule == "marginal":
-        return marginal_rule(path, 5.0 if tau is None else tau)
-    raise ValueError(f"unknown rule {rule!r}; choose one of {', '.join(RULES)}")
+    check_rule(rule, tau)
+    return marginal_rule(path, 5.0 if tau is None else tau)
+
+
+def check_rule(rule: str, tau: float | None) -> None:
+    """Refuse what `select_rank` would, before a path is computed for it."""
+    if rule not in RULES:
+        raise ValueError(f"unknown rule {rule!r}; choose one of {', '.join(RULES)}")
+    if tau is not None:
+        check_tau(tau)

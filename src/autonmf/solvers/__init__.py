@@ -40,8 +40,8 @@ SOLVERS: dict[str, Solver] = {
 
 def make_solver(solver: str | Solver) -> Solver:
     """A solver from its name, or the solver itself."""
-    if not isinstance(solver, str):
+    if not isinstance(solver, str) and all(hasattr(solver, name) for name in ("init", "step")):
         return solver
-    if solver not in SOLVERS:
+    if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"unknown solver {solver!r}; choose one of {', '.join(SOLVERS)}")
-    return SOLVERS[solver]
+    return SOLVERS[str(solver)]

@@ -1,0 +1,192 @@
+"""The layers of the package, checked on its source: an import may only point down."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import autonmf
+
+ROOT = Path(autonmf.__file__).parent
+LONGEST_FILE = 350
+HEAVY = {"anndata", "dask", "h5py", "matplotlib", "pandas", "plotly", "pyarrow", "rich", "sklearn", "typer"}
+
+# From the top. A module may import from any row below its own, and from its own package.
+LAYERS = (
+    ("cli",),  # what people type
+    ("report", "plotting", "adapters", "bench"),  # what people touch
+    ("estimator",),  # scikit-learn contract
+    ("factorisation", "baselines"),  # X to a rank and its factors; what we compare with
+    ("selection",),  # from evidence to a rank
+    ("path",),  # continuation in λ
+    ("solvers",),  # one step per algorithm, one driver
+    ("model",),  # the mathematics
+    ("data",),  # what X may be
+    ("kernels",),  # hot loops
+    ("_random", "_threads"),
+    ("_types",),
+)
+# Packages beside the tower: the highest row that each may import from. What people touch may import them all.
+LEAVES = {
+    "metrics": "_types",
+    "datasets": "data",
+    "readers": "data",
+    "theory": "path",
+}
+# Imports between leaves, and from the tower to a leaf, that are meant.
+EXTRA = {
+    ("datasets", "readers"),
+    ("baselines", "metrics"),
+}
+HEIGHT = {name: -depth for depth, row in enumerate(LAYERS) for name in row}
+
+MODULES = {
+    ".".join(("autonmf", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): file
+    for file in sorted(ROOT.rglob("*.py"))
+}
+TREES = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in MODULES.items()}
+
+
+def part(module: str) -> str:
+    """The package below ``autonmf`` that a module belongs to."""
+    return module.split(".")[1]
+
+
+def targets(module: str, node: ast.AST) -> Iterator[str]:
+    """The modules of this project that an import statement names."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in MODULES)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = module.split(".") if MODULES[module].name == "__init__.py" else module.split(".")[:-1]
+            base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
+        for alias in node.names:
+            name = f"{base}.{alias.name}"
+            if name in MODULES or base in MODULES:
+                yield name if name in MODULES else base
+
+
+def imports(module: str) -> set[str]:
+    """Every module imported anywhere in the file, inside functions too."""
+    return {target for node in ast.walk(TREES[module]) for target in targets(module, node)}
+
+
+def imports_at_start(module: str) -> set[str]:
+    """Those that run when the module is imported: not inside functions, not for type checkers only."""
+    pending: list[ast.AST] = [TREES[module]]
+    found: set[str] = set()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        found.update(targets(module, node))
+        pending.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def allowed(importer: str, imported: str) -> bool:
+    if importer == imported or (importer, imported) in EXTRA:
+        return True
+    if imported in LEAVES:
+        return importer in LAYERS[0] + LAYERS[1]
+    if importer in LEAVES:
+        return HEIGHT[imported] <= HEIGHT[LEAVES[importer]]
+    return HEIGHT[imported] < HEIGHT[importer]
+
+
+def public(nodes: list[ast.stmt], kinds: type | tuple[type, ...]) -> Iterator[ast.stmt]:
+    for node in nodes:
+        if isinstance(node, kinds) and not node.name.startswith("_") and not is_overload(node):
+            yield node
+
+
+def is_overload(node: ast.stmt) -> bool:
+    return any("overload" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def missing_hints(function: ast.FunctionDef) -> list[str]:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    named += [star for star in (arguments.vararg, arguments.kwarg) if star]
+    missing = [a.arg for a in named if a.annotation is None and a.arg not in ("self", "cls")]
+    return missing + ([] if function.returns else ["return"])
+
+
+def test_every_part_has_a_layer() -> None:
+    parts = {part(module) for module in MODULES if module != "autonmf"}
+    assert parts <= set(HEIGHT) | set(LEAVES)
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m != "autonmf"])
+def test_imports_point_down(module: str) -> None:
+    upwards = [t for t in imports(module) if t != "autonmf" and not allowed(part(module), part(t))]
+    assert not upwards, f"{module} may not import {upwards}"
+
+
+def test_no_import_cycles() -> None:
+    TopologicalSorter({module: imports_at_start(module) for module in MODULES}).prepare()
+
+
+@pytest.mark.parametrize("module", ["autonmf", "autonmf.path", "autonmf.selection", "autonmf.datasets"])
+def test_import_is_light(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(loaded.stdout.split())
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_documented_and_typed(module: str) -> None:
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    body = TREES[module].body
+    assert ast.get_docstring(TREES[module]) or not body, f"{module} has no docstring"
+    for node in public(body, (functions, ast.ClassDef)):
+        assert ast.get_docstring(node), f"{module}.{node.name} has no docstring"
+    typed = list(public(body, functions))
+    for owner in public(body, ast.ClassDef):
+        typed += public(owner.body, functions)
+        typed += [n for n in owner.body if isinstance(n, functions) and n.name == "__init__"]
+    for node in typed:
+        assert not missing_hints(node), f"{module}: {node.name} has no type for {missing_hints(node)}"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if not m.endswith("__main__")])
+def test_all_is_right(module: str) -> None:
+    loaded = importlib.import_module(module)
+    names = getattr(loaded, "__all__", None)
+    if names is None:
+        return
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not hasattr(loaded, name)] == []
+    if MODULES[module].name != "__init__.py":
+        return
+    passed_on = {
+        alias.asname or alias.name
+        for node in ast.walk(TREES[module])
+        if isinstance(node, ast.ImportFrom) and list(targets(module, node))
+        for alias in node.names
+        if f"{module}.{alias.name}" not in MODULES
+    }
+    assert {name for name in passed_on if not name.startswith("_")} <= set(names)
+
+
+def test_public_names() -> None:
+    designed = {"AutoNMF", "rank_path", "select_rank", "RankPath", "PathPoint", "RankEstimate", "__version__"}
+    assert designed <= set(autonmf.__all__) == set(dir(autonmf))
+    with pytest.raises(AttributeError, match="no attribute 'rank_paths'"):
+        _ = autonmf.rank_paths
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_files_are_short(module: str) -> None:
+    lines = len(MODULES[module].read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST_FILE, f"{module} has {lines} lines: split it"
