@@ -1,14 +1,15 @@
 r"""Automatic relevance determination for NMF (Tan and Févotte, 2013), with Gaussian noise.
 
-Column j of both factors has a prior of common scale :math:`\lambda_j`, which itself has an inverse-gamma prior
-with shape a and scale b. The negative log posterior is
+Column j of both factors has a prior of common scale :math:`\lambda_j`, which itself has an inverse-gamma
+prior with shape a and scale b. The negative log posterior is
 
 .. math:: \frac1{2\varphi}\|X-UV^\top\|_F^2
     + \sum_j\Bigl[\frac{f(U_j)+f(V_j)+b}{\lambda_j} + c\log\lambda_j\Bigr],
 
 with :math:`f(B)=\tfrac12\|B\|_2^2` and :math:`c=\tfrac{n+m}2+a+1` for half-normal entries ("l2"), or
-:math:`f(B)=\|B\|_1` and :math:`c=n+m+a+1` for exponential ones ("l1"). Its minimiser over :math:`\lambda_j` is
-:math:`(f(U_j)+f(V_j)+b)/c`: a component that is not needed shrinks until :math:`\lambda_j` reaches its bound b/c.
+:math:`f(B)=\|B\|_1` and :math:`c=n+m+a+1` for exponential ones ("l1"). Its minimiser over :math:`\lambda_j`
+is :math:`(f(U_j)+f(V_j)+b)/c`: a component that is not needed shrinks until :math:`\lambda_j` reaches its
+bound b/c.
 
 V. Y. F. Tan and C. Févotte, Automatic relevance determination in nonnegative matrix factorization with the
 β-divergence, IEEE Trans. Pattern Anal. Mach. Intell. 35 (2013).
@@ -25,12 +26,13 @@ from autonmf import kernels
 from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
+from autonmf.baselines.bounds import upper_bound
 from autonmf.baselines.entries import singular_values
-from autonmf.baselines.svht import noise_level
+from autonmf.baselines.thresholding import noise_level
 from autonmf.data import Data, as_data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import gram, loss_of
-from autonmf.path import Workspace, default_max_rank
+from autonmf.path import Workspace
 from autonmf.selection import RankEstimate
 
 UPDATES = ("hals", "mm")
@@ -43,7 +45,7 @@ class Prior(Protocol):
     """What the entries of both factors follow, given the scale λ of their component."""
 
     def size(self, block: Array) -> Array:
-        """f of each column."""
+        """The penalty f of each column."""
 
     def constants(self, length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
         """(b, c), with b such that the prior mean of an entry of X is ``mean`` (method of moments)."""
@@ -144,8 +146,8 @@ def ard_nmf(
     noise: float | None = None,
     shape: float = 5.0,
     update: str = "hals",
-    tol: float = 1e-5,
-    max_iter: int = 2000,
+    tol: float = 1e-6,
+    max_iter: int = 5000,
 ) -> RankEstimate:
     """The number of components that automatic relevance determination keeps.
 
@@ -165,7 +167,8 @@ def ard_nmf(
         a of the prior of λ, above 2; b follows from it and the mean of X.
     update : {"hals", "mm"}
         "mm" is the published multiplicative update; "hals" minimises the same function column by column with
-        our kernel. It needs far fewer iterations and stops in poor places less often.
+        our kernel. Superfluous components vanish slowly: "mm" may need tens of thousands of iterations, and a
+        ``tol`` of 1e-7, to be rid of them.
     tol : float
         Stop when no λ_j changes by more than this share of itself.
     max_iter : int
@@ -190,9 +193,9 @@ def ard_nmf(
             f"prior must be one of {', '.join(PRIORS)} and update one of {', '.join(UPDATES)}, "
             f"got {prior!r} and {update!r}"
         )
-    if not shape > 2:
-        raise ValueError(f"shape must be above 2, got {shape}")
-    rank = min(max_rank or default_max_rank(data.shape), *data.shape)
+    if not shape > 2 or max_iter < 1:
+        raise ValueError(f"shape > 2 and max_iter >= 1 are needed, got {shape} and {max_iter}")
+    rank = upper_bound(data.shape, max_rank)
     sigma = noise_level(singular_values(data), data.shape) if noise is None else float(noise)
     start, sketch = as_generator(random_state).spawn(2)
     with one_pool():
@@ -209,15 +212,16 @@ def ard_nmf(
         for _ in range(max_iter):
             previous = scales
             U, V, scales = posterior.step(U, V, scales, update)
-            if np.abs(scales / previous - 1.0).max() <= tol:
+            settled = bool(np.abs(scales / previous - 1.0).max() <= tol)
+            if settled:
                 break
     relevance = np.sort(posterior.relevance(scales))[::-1]
-    return _kept(relevance, prior, sigma)
+    warnings = [] if settled else [f"components still changed after max_iter={max_iter} iterations"]
+    return _kept(relevance, prior, sigma, warnings)
 
 
-def _kept(relevance: Array, prior: str, sigma: float) -> RankEstimate:
+def _kept(relevance: Array, prior: str, sigma: float, warnings: list[str]) -> RankEstimate:
     kept = max(1, int((relevance > RELEVANT).sum()))
-    warnings = []
     if kept == len(relevance) > 1:
         warnings.append(f"none of the {kept} components was switched off: raise max_rank or noise")
     if not relevance[0] > RELEVANT:
@@ -225,7 +229,7 @@ def _kept(relevance: Array, prior: str, sigma: float) -> RankEstimate:
     return RankEstimate(
         rank=kept,
         rule=f"ard-{prior}",
-        why=f"{kept} of {len(relevance)} components stay relevant for noise of standard deviation {sigma:.3g}",
+        why=f"{kept} of {len(relevance)} components stay relevant, for noise of deviation {sigma:.3g}",
         evidence={"rank": np.arange(1, len(relevance) + 1), "relevance": relevance},
         plausible=(kept,),
         warnings=tuple(warnings),

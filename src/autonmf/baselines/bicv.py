@@ -64,9 +64,9 @@ def hidden_blocks(
 ) -> Iterator[tuple[Array, Array]]:
     """Rows and columns to hide, as boolean masks.
 
-    ``(h, l)`` deals the rows into h groups and the columns into l and crosses every group with every other; an
-    int k makes k groups of each and crosses the first with the first, the second with the second and so on: k fits
-    instead of k², and each row and column is hidden once.
+    ``(h, l)`` deals the rows into h groups and the columns into l and crosses every group with every other;
+    an int k makes k groups of each and crosses the first with the first, the second with the second and so
+    on: k fits instead of k², and each row and column is hidden once.
     """
     h, l = (folds, folds) if isinstance(folds, int) else folds
     row_group, column_group = (

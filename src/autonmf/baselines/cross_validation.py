@@ -12,13 +12,17 @@ from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
 from autonmf.baselines.bicv import HiddenBlock, hidden_blocks
+from autonmf.baselines.bounds import upper_bound
 from autonmf.baselines.entries import rows_of
-from autonmf.baselines.wold import EntryFolds, PartlySeen, masked_path
+from autonmf.baselines.wold import MOST_FOLDS, EntryFolds, PartlySeen, masked_path
 from autonmf.data import Data, as_data
-from autonmf.path import PathOptions, default_max_rank, explore
+from autonmf.path import PathOptions, explore
 from autonmf.selection import RankEstimate
 
 KINDS = ("wold", "bicv")
+
+ITERATIONS = 20
+"""At each rank of a bi-cross-validated path: all ranks are compared, so none is passed by in haste."""
 
 
 def cross_validate(
@@ -48,11 +52,11 @@ def cross_validate(
     ranks : sequence of int, optional
         Ranks to compare. Default: 1 to ``max_rank``.
     max_rank : int, optional
-        Default: min(⌈min(n, m)/2⌉, 50), or the largest of ``ranks``.
+        Default: min(⌈min(n, m)/2⌉, 50). Not used if ``ranks`` are given.
     tol, max_iter : float, int
-        Of the fits to the entries that are seen: steps are made until one lowers the loss by less than ``tol``
-        of itself. More iterations cost time and mostly make the superfluous ranks look worse. "bicv" fits its
-        blocks by `rank_path`, with that function's own budget.
+        Of the fits to the entries that are seen: steps are made until one lowers the loss by less than
+        ``tol`` of itself. More iterations cost time and mostly make the superfluous ranks look worse. Not for
+        "bicv", which fits its blocks by `rank_path`.
     random_state : int, generator or None
         Seed.
 
@@ -113,7 +117,12 @@ def _bicv_errors(
                 "every entry that is not hidden is zero: there is nothing to fit; use fewer folds"
             )
         last = min(int(ranks[-1]), *hidden.D.shape)
-        options = PathOptions(max_rank=last, min_rank=min(int(ranks[0]), last), random_state=rng.spawn(1)[0])
+        options = PathOptions(
+            max_rank=last,
+            min_rank=min(int(ranks[0]), last),
+            budget=lambda rank: ITERATIONS,
+            random_state=rng.spawn(1)[0],
+        )
         points = {point.rank: point for point in explore(hidden.D, options).path.points}
         yield [hidden.error(points[rank]) if rank in points else np.nan for rank in ranks]
 
@@ -145,7 +154,8 @@ def _least(errors: _Errors, rule: str) -> RankEstimate:
     if best == len(ranks) - 1 and len(ranks) > 1:
         warnings.append(f"the error still falls at the largest rank, {ranks[-1]}: raise max_rank")
     if np.isnan(mean).any():
-        warnings.append("some ranks are more than a fold has rows or columns, and were left out")
+        lost = ", ".join(str(rank) for rank in ranks[np.isnan(mean)])
+        warnings.append(f"left out ranks {lost}, which some fold has no solution of")
     return RankEstimate(
         rank=int(ranks[best]),
         rule=rule,
@@ -162,12 +172,10 @@ def _least(errors: _Errors, rule: str) -> RankEstimate:
 
 def _wanted_ranks(shape: tuple[int, int], ranks: Sequence[int] | None, max_rank: int | None) -> Array:
     if ranks is None:
-        largest = default_max_rank(shape) if max_rank is None else min(int(max_rank), *shape)
-        wanted = np.arange(1, largest + 1)
-    else:
-        wanted = np.unique(np.asarray(ranks, dtype=int))
+        return np.arange(1, upper_bound(shape, max_rank) + 1)
+    wanted = np.unique(np.asarray(ranks, dtype=int))
     if wanted.size == 0 or wanted[0] < 1 or wanted[-1] > min(shape):
-        raise ValueError(f"ranks must be between 1 and min(X.shape)={min(shape)}, got {ranks or max_rank}")
+        raise ValueError(f"ranks must be between 1 and min(X.shape)={min(shape)}, got {list(ranks)}")
     return wanted
 
 
@@ -175,8 +183,8 @@ def _check(kind: str, folds: int | tuple[int, int], shape: tuple[int, int]) -> N
     if kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
     if kind == "wold":
-        if not isinstance(folds, int) or not 2 <= folds <= 255:
-            raise ValueError(f"folds must be an int from 2 to 255, got {folds!r}")
+        if not isinstance(folds, int) or not 2 <= folds <= MOST_FOLDS:
+            raise ValueError(f"folds must be an int from 2 to {MOST_FOLDS}, got {folds!r}")
         return
     pair = (folds, folds) if isinstance(folds, int) else tuple(folds)
     if len(pair) != 2 or not all(2 <= k <= size for k, size in zip(pair, shape, strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,6 @@ from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
 from autonmf.data import as_data
-from autonmf.model.balancing import balance, sorted_components
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.model.spectral import spectral_norm
@@ -23,6 +23,9 @@ from autonmf.solvers import Solver, make_solver, run
 from autonmf.solvers.blocks import breakpoints
 
 DIRECTIONS = ("decreasing", "increasing")
+
+ATTEMPTS = 3
+"""A component that vanishes on the way is replaced by a random one, and the rank solved again, so often."""
 
 
 def discrete_path(
@@ -66,8 +69,8 @@ def discrete_path(
     Returns
     -------
     RankPath
-        λ is 0 throughout. A component that vanishes by itself lowers the rank of that point; the next rank
-        has it replaced.
+        λ is 0 throughout. Where components vanish by themselves again and again, X does not need them, and
+        that point has a smaller rank than was asked for.
 
     Examples
     --------
@@ -97,18 +100,25 @@ def discrete_path(
         chosen = make_solver(solver).plateau()
         U, V = initial_point(problem.data, order[0], "random", start)
         for rank in order:
-            U, V = _resized(U, V, rank, start)
-            result = run(chosen, chosen.init(problem, U, V), options.stopping, deadline=deadline)
-            U, V = result.state.U, result.state.V
-            ahead = breakpoints(problem, U, result.state.XV, result.state.gram_V)
-            points.append(workspace.point(0.0, result))
+            spent = 0
+            for _ in range(ATTEMPTS):
+                U, V = _resized(U, V, rank, start)
+                result = run(chosen, chosen.init(problem, U, V), options.stopping, deadline=deadline)
+                state = result.state.balanced().compact()
+                if state.rank == 0:
+                    raise ValueError(options.too_heavy)
+                U, V, spent = state.U, state.V, spent + result.n_iter
+                if state.rank == rank or result.reason == "time":
+                    break
+            ahead = breakpoints(problem, U, state.XV, state.gram_V)
+            points.append(workspace.point(0.0, replace(result, state=state, n_iter=spent)))
             visits.append(
                 Visit(
                     start=0,
                     lam=0.0,
-                    rank=result.state.rank,
+                    rank=state.rank,
                     loss=points[-1].loss,
-                    n_iter=result.n_iter,
+                    n_iter=spent,
                     seconds=time.monotonic() - began,
                     reason=result.reason,
                     next_lam=float(ahead.min()) * workspace.scale**2,
@@ -131,16 +141,14 @@ def discrete_path(
 
 
 def _resized(U: Array, V: Array, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The strongest components, or all of them and random ones of the size of the weakest."""
-    U, V = sorted_components(U, V)
-    missing = rank - U.shape[1]
-    if missing <= 0:
-        return np.asfortranarray(U[:, :rank]), np.asfortranarray(V[:, :rank])
-    weakest = float(np.linalg.norm(U[:, -1])) if U.shape[1] else 1.0
+    """Of balanced factors the strongest components, or all and random ones of the size of the weakest."""
+    norms = np.linalg.norm(U, axis=0)
+    strongest = np.argsort(-norms, kind="stable")[:rank]
+    missing = rank - len(strongest)
 
-    def extended(block: Array) -> Array:
+    def of_rank(block: Array) -> Array:
         fresh = rng.random((missing, block.shape[0])).T
-        fresh *= weakest / np.linalg.norm(fresh, axis=0)
-        return np.asfortranarray(np.hstack([block, fresh]), dtype=block.dtype)
+        fresh *= norms.min() / np.linalg.norm(fresh, axis=0)
+        return np.asfortranarray(np.hstack([block[:, strongest], fresh]), dtype=block.dtype)
 
-    return balance(extended(U), extended(V))
+    return of_rank(U), of_rank(V)

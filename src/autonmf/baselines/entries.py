@@ -57,8 +57,8 @@ def permuted_columns(data: Data, rng: np.random.Generator) -> Data:
 def singular_values(data: Data) -> Array:
     """All min(n, m) singular values of X, decreasing, in double precision.
 
-    They are the roots of the eigenvalues of the smaller Gram matrix, which is summed over blocks of rows. That
-    is exact to σ₁·√ε; where the smaller half is not far above it (data without noise), the blocks are
+    They are the roots of the eigenvalues of the smaller Gram matrix, which is summed over blocks of rows.
+    That is exact to σ₁·√ε; where the smaller half is not far above it (data without noise), the blocks are
     reduced by QR factorisations instead, which is exact to σ₁·ε.
     """
     tall = data if data.shape[0] >= data.shape[1] else data.T
@@ -72,7 +72,7 @@ def singular_values(data: Data) -> Array:
         return np.asarray(np.sqrt(squares))
     triangle = np.zeros((0, m))
     for block in row_blocks(tall.shape, max(1 << 20, m * m)):
-        triangle = np.linalg.qr(np.vstack([triangle, rows(block)]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, rows(block)])).R)
     return np.asarray(np.linalg.svd(triangle, compute_uv=False))
 
 

@@ -1,10 +1,10 @@
 """Parallel analysis (Horn, 1965): singular values against those of X with its columns permuted.
 
-Permuting each column by itself keeps the distribution of every variable and destroys all that connects them. A
-component is real if its singular value exceeds what such data reach by chance, at the same index.
+Permuting each column by itself keeps the distribution of every variable and destroys all that connects them.
+A component is real if its singular value exceeds what such data reach by chance, at the same index.
 
-J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965); A. Buja and
-N. Eyuboglu, Remarks on parallel analysis, Multivariate Behavioral Research 27 (1992), for permutations.
+J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965). With
+permutations: A. Buja and N. Eyuboglu, Remarks on parallel analysis, Multivariate Behav. Research 27 (1992).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
+from autonmf.baselines.bounds import upper_bound
 from autonmf.baselines.entries import permuted_columns
 from autonmf.data import as_data
 from autonmf.model.spectral import randomized_svd
-from autonmf.path import default_max_rank
 from autonmf.selection import RankEstimate
 
 
@@ -34,8 +34,8 @@ def parallel_analysis(
     """The number of leading singular values above those of column-wise permuted data.
 
     X is not centred: its first singular value is mostly the mean of X, which permuting keeps and NMF has to
-    explain too. It always counts; those after it have to be above chance. A dominant component makes the permuted
-    columns noisier and hides weak ones.
+    explain too. It always counts; those after it have to be above chance. A dominant component makes the
+    permuted columns noisier and hides weak ones.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def parallel_analysis(
         raise ValueError(
             f"n_permutations >= 1 and 0 < quantile <= 1 are needed, got {n_permutations} and {quantile}"
         )
-    count = min(max_rank or default_max_rank(data.shape), *data.shape)
+    count = upper_bound(data.shape, max_rank)
     shuffle, sketch = as_generator(random_state).spawn(2)
     with one_pool():
         values = randomized_svd(data, count, sketch)[1]
@@ -87,7 +87,7 @@ def parallel_analysis(
     return RankEstimate(
         rank=rank,
         rule="parallel",
-        why=f"singular values up to number {rank} exceed the {quantile:.0%} quantile of {n_permutations} permutations",
+        why=f"singular values up to number {rank} exceed the {quantile:.0%} quantile under permutation",
         evidence={
             "rank": np.arange(1, count + 1),
             "singular_value": values,

@@ -3,8 +3,8 @@ r"""Factors fitted to the entries that are not hidden (Wold, 1978).
 With S the set of entries that are seen, one step minimises a majoriser of
 :math:`\tfrac12\sum_{(i,j)\in S}(X-UV^\top)_{ij}^2` at the current factors: the hidden entries are filled with
 the current fit, :math:`\tilde X = UV^\top + S\circ(X-UV^\top)`, and HALS sweeps are made on
-:math:`\tilde X`. Neither :math:`\tilde X` nor S is ever stored: blocks of rows are made, used and forgotten, and
-S comes from a seed.
+:math:`\tilde X`. Neither :math:`\tilde X` nor S is ever stored: blocks of rows are made, used and forgotten,
+and S comes from a seed.
 
 S. Wold, Cross-validatory estimation of the number of components in factor and principal components models,
 Technometrics 20 (1978).
@@ -78,15 +78,20 @@ class PartlySeen:
 
     def scaled(self) -> PartlySeen:
         """The same divided by the root mean square of the seen entries."""
-        highest = max(self._each(lambda pieces: max(float(piece.seen(piece.X).max()) for piece in pieces)))
+        highest = max(
+            float(np.max(self.rows(block), where=~self.folds.in_fold(self.fold, block), initial=0.0))
+            for block in row_blocks(self.folds.shape)
+        )
         if not highest > 0:
             raise ValueError("every entry that is not hidden is zero: there is nothing to fit")
-        safe = replace(self, scale=highest)
 
         def sums(pieces: Iterator[Piece]) -> Array:
-            return sum((np.array([squared_sum(p.seen(p.X)), (~p.hidden).sum()]) for p in pieces), np.zeros(2))
+            total = np.zeros(2)
+            for piece in pieces:
+                total += squared_sum(piece.seen(piece.X)), (~piece.hidden).sum()
+            return total
 
-        squares, count = sum(safe._each(sums))
+        squares, count = np.sum(replace(self, scale=highest)._each(sums), axis=0)
         return replace(self, scale=highest * float(np.sqrt(squares / count)))
 
     def start(self, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -100,7 +105,7 @@ class PartlySeen:
                 total += float(np.vdot(fit, piece.X)), squared_sum(fit)
             return total
 
-        inner, squares = sum(self._each(sums))
+        inner, squares = np.sum(self._each(sums), axis=0)
         return balance(U * np.float32(inner / squares), V)
 
     def step(self, U: Array, V: Array) -> tuple[Array, Array, float]:
@@ -111,7 +116,7 @@ class PartlySeen:
         def on_rows(pieces: Iterator[Piece]) -> tuple[Array, float]:
             product, loss = np.zeros_like(V), 0.0
             for piece in pieces:
-                rows = np.asfortranarray(U[piece.rows])
+                rows = np.array(U[piece.rows], order="F")
                 residual = piece.seen(piece.X - rows @ V.T)
                 kernels.hals_sweeps(rows, residual @ V + rows @ gram_V, gram_V, RIDGE, SWEEPS)
                 residual = piece.seen(np.subtract(piece.X, rows @ V.T, out=residual))
@@ -138,7 +143,7 @@ class PartlySeen:
                 total += squared_sum(truth - fit), squared_sum(truth)
             return total
 
-        missed, energy = sum(self._each(sums))
+        missed, energy = np.sum(self._each(sums), axis=0)
         return float(missed / energy) if energy > 0 else 0.0
 
     def energies(self, U: Array, V: Array) -> Array:
@@ -150,10 +155,13 @@ class PartlySeen:
         squares_U, squares_V = np.square(U), np.square(V)
 
         def on_rows(pieces: Iterator[Piece]) -> Array:
-            seen = ((p.rows, (~p.hidden).astype(np.float32)) for p in pieces)
-            return sum(np.einsum("ij,ij->j", squares_U[rows], S @ squares_V) for rows, S in seen)
+            total = np.zeros(U.shape[1])
+            for piece in pieces:
+                seen = (~piece.hidden).astype(np.float32)
+                total += np.einsum("ij,ij->j", squares_U[piece.rows], seen @ squares_V)
+            return total
 
-        return np.asarray(sum(self._each(on_rows)))
+        return np.asarray(np.sum(self._each(on_rows), axis=0))
 
     def _each(self, function: Callable[[Iterator[Piece]], Result]) -> list[Result]:
         """The function's value for each of a few groups of rows, which depend on the shape alone."""

@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from autonmf import kernels
+from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.data.blocks import row_blocks, squared_sum
+from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
 
 SPARSE_COST = 10.0
 """A stored entry costs a product about as much as ten entries of a dense matrix."""
+
+PARTIAL_SUMS = 2
+"""Blocks of rows whose products with Xᵀ are summed: the number is fixed, so that the sum is."""
 
 
 class Sparse:
@@ -53,10 +58,10 @@ class Sparse:
             return squared_sum(self.X.data)
 
     def right(self, V: Array) -> Array:
-        return np.asfortranarray(self.X @ np.ascontiguousarray(V))
+        return _product(self.X, V)
 
     def left(self, U: Array) -> Array:
-        return np.asfortranarray(self.X.T @ np.ascontiguousarray(U))
+        return _product(self.X.T, U)
 
     def inner(self, U: Array, V: Array) -> float:
         return float(np.sum(U * self.right(V), dtype=np.float64))
@@ -68,3 +73,20 @@ class Sparse:
 
     def divided(self, scale: float) -> Sparse:
         return Sparse((self.X / scale).astype(self.dtype, copy=False))
+
+
+def _product(X: Any, factor: Array) -> Array:
+    """X @ factor, Fortran-ordered, by blocks of stored rows that depend on the shape only."""
+    if X.indices.dtype != np.int32 or X.indptr.dtype != np.int32:  # more than 2³¹ entries
+        return np.asfortranarray(X @ np.ascontiguousarray(factor))
+    factor = np.ascontiguousarray(factor, dtype=X.dtype)
+    n, rank = X.shape[0], factor.shape[1]
+    if X.format == "csr":
+        out = np.zeros((n, rank), dtype=X.dtype)
+        each(lambda b: kernels.csr_times(X, factor, b, out), even_blocks(n))
+        return np.asfortranarray(out)
+    stored = X.T  # CSR: X is its transpose
+    blocks = list(even_blocks(stored.shape[0], PARTIAL_SUMS))
+    sums = [np.zeros((n, rank), dtype=X.dtype) for _ in blocks]
+    each(lambda job: kernels.csr_transposed_times(stored, factor, *job), list(zip(blocks, sums, strict=True)))
+    return np.asfortranarray(sum(sums[1:], start=sums[0]))

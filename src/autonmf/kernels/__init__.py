@@ -10,9 +10,11 @@ import os
 
 from autonmf.kernels import reference
 
-__all__ = ["BACKEND", "forward_step", "hals_sweeps"]
+__all__ = ["BACKEND", "csr_times", "csr_transposed_times", "forward_step", "hals_sweeps"]
 
 BACKEND = "NumPy (no compiled kernels)"
+csr_times = reference.csr_times
+csr_transposed_times = reference.csr_transposed_times
 forward_step = reference.forward_step
 hals_sweeps = reference.hals_sweeps
 
@@ -25,5 +27,7 @@ else:
         pass
     else:
         BACKEND = f"C ({native.VECTOR_UNIT})"
+        csr_times = native.csr_times
+        csr_transposed_times = native.csr_transposed_times
         forward_step = native.forward_step
         hals_sweeps = native.hals_sweeps

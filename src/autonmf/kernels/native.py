@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +33,33 @@ for _suffix in _SUFFIXES.values():
     getattr(_library, f"hals_sweeps_{_suffix}").argtypes = [
         _size, _size, _pointer, _pointer, _pointer, ctypes.c_double, ctypes.c_int,
     ]  # fmt: skip
+    for _product in ("csr_times", "csr_transposed_times"):
+        getattr(_library, f"{_product}_{_suffix}").argtypes = [_size] * 3 + [_pointer] * 5
+        getattr(_library, f"{_product}_{_suffix}").restype = None
     getattr(_library, f"forward_step_{_suffix}").argtypes = [
         _size, _size, _pointer, _pointer, _pointer, ctypes.c_double, ctypes.c_double, _pointer, _pointer,
     ]  # fmt: skip
+
+
+def csr_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
+    """See `autonmf.kernels.reference.csr_times`."""
+    _csr("csr_times_", X, factor, rows, out)
+
+
+def csr_transposed_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
+    """See `autonmf.kernels.reference.csr_transposed_times`."""
+    _csr("csr_transposed_times_", X, factor, rows, out)
+
+
+def _csr(name: str, X: Any, factor: Array, rows: slice, out: Array) -> None:
+    if X.indices.dtype != np.int32 or X.indptr.dtype != np.int32:
+        raise ValueError("the compiled sparse products need 32-bit indices")
+    if not (factor.flags.c_contiguous and out.flags.c_contiguous and X.dtype == factor.dtype == out.dtype):
+        raise ValueError("sparse products need C-ordered factors of the dtype of X")
+    getattr(_library, name + _SUFFIXES[X.dtype])(
+        rows.start, rows.stop, factor.shape[1], X.indptr.ctypes.data, X.indices.ctypes.data,
+        X.data.ctypes.data, factor.ctypes.data, out.ctypes.data,
+    )  # fmt: skip
 
 
 def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: int) -> None:

@@ -8,6 +8,8 @@
 #define block_multiply NAME(block_multiply)
 #define hals_sweeps NAME(hals_sweeps)
 #define forward_step NAME(forward_step)
+#define csr_times NAME(csr_times)
+#define csr_transposed_times NAME(csr_transposed_times)
 #define LANES (VECTOR_BYTES / sizeof(REAL)) /* numbers in a vector */
 #define ROWS (BLOCK_BYTES / sizeof(REAL))   /* rows of a block */
 
@@ -113,6 +115,38 @@ MULTIVERSION int forward_step(
     return 0;
 }
 
+/* out += A F for rows [first, last) of a CSR matrix A; F and out have contiguous rows of r numbers. */
+MULTIVERSION void csr_times(
+    ptrdiff_t first, ptrdiff_t last, ptrdiff_t r, const int32_t *starts, const int32_t *columns,
+    const REAL *values, const REAL *factor, REAL *out)
+{
+    for (ptrdiff_t i = first; i < last; i++) {
+        REAL *restrict target = out + i * r;
+        for (ptrdiff_t k = starts[i]; k < starts[i + 1]; k++) {
+            const REAL *restrict source = factor + (ptrdiff_t)columns[k] * r;
+            const REAL value = values[k];
+            for (ptrdiff_t j = 0; j < r; j++)
+                target[j] += value * source[j];
+        }
+    }
+}
+
+/* out += A' F for rows [first, last) of A, the same layouts. */
+MULTIVERSION void csr_transposed_times(
+    ptrdiff_t first, ptrdiff_t last, ptrdiff_t r, const int32_t *starts, const int32_t *columns,
+    const REAL *values, const REAL *factor, REAL *out)
+{
+    for (ptrdiff_t i = first; i < last; i++) {
+        const REAL *restrict source = factor + i * r;
+        for (ptrdiff_t k = starts[i]; k < starts[i + 1]; k++) {
+            REAL *restrict target = out + (ptrdiff_t)columns[k] * r;
+            const REAL value = values[k];
+            for (ptrdiff_t j = 0; j < r; j++)
+                target[j] += value * source[j];
+        }
+    }
+}
+
 #undef vector
 #undef mask
 #undef positive_part
@@ -121,5 +155,7 @@ MULTIVERSION int forward_step(
 #undef block_multiply
 #undef hals_sweeps
 #undef forward_step
+#undef csr_times
+#undef csr_transposed_times
 #undef LANES
 #undef ROWS

@@ -6,6 +6,8 @@ Both work on one *block*, a factor B (n x r, Fortran-ordered), given ``product``
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from autonmf._types import Array
@@ -42,3 +44,13 @@ def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: in
             step += gram[j, j] * column
             step /= curvature
             np.maximum(step, 0.0, out=column)
+
+
+def csr_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
+    """Add rows of X·F to ``out``, for a CSR matrix X and C-ordered F and out."""
+    out[rows] += X[rows] @ factor
+
+
+def csr_transposed_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
+    """Add X_rowsᵀ·F_rows to ``out``, for a CSR matrix X and C-ordered F and out."""
+    out += X[rows].T @ factor[rows]

@@ -6,6 +6,8 @@ import math
 import time
 from typing import NamedTuple
 
+import numpy as np
+
 from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf.data import Data
@@ -64,8 +66,9 @@ def explore(data: Data, options: PathOptions) -> Exploration:
                 options.keep_partial,
             )
         else:
-            given = initial_point(data, max_rank, init, starts[0])
-            results = [search.from_start(0, *workspace.inward(*given))]
+            given = workspace.inward(*initial_point(data, max_rank, init, starts[0]))
+            U, V = (np.asfortranarray(factor, dtype=problem.data.dtype) for factor in given)
+            results = [search.from_start(0, U, V)]
         if not any(result.points for result in results):
             raise ValueError(options.too_heavy)
         return RankPath(

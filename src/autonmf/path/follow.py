@@ -66,7 +66,8 @@ class Search:
         def solve(solver: Solver, state: State, stopping: Stopping, stops_left: int) -> Run:
             nonlocal stopped
             now = time.monotonic()
-            deadline = now + max(self.deadline - now, 0.0) / stops_left
+            end = self.began + (self.deadline - self.began) * (index + 1) / self.n_starts
+            deadline = now + max(end - now, 0.0) / stops_left  # each start has its share, and each stop
             result = run(solver, state, stopping, deadline=deadline, observer=self._observer(index))
             stopped = result.reason == "stopped"
             return result

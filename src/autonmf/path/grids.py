@@ -113,7 +113,12 @@ class ExactPath:
             if state.rank <= lowest:
                 return
             lam = max(lam, float((1 + CROSSING) * ahead.min()))
-            state = state.merged(cheapest_merger(state.gram_U, state.gram_V))
+            state = self.one_fewer(state, ahead)
+
+    @staticmethod
+    def one_fewer(state: State, breakpoints: Array) -> State:
+        """The start at the next rank: two components merged."""
+        return state.merged(cheapest_merger(state.gram_U, state.gram_V))
 
     def _stopping(self, stopping: Stopping, rank: int, *, first: bool) -> Stopping:
         """The stop rule at a rank: within its budget, and only as long as there is progress."""

@@ -21,6 +21,9 @@ WINDOW = 3
 TIGHTER = 0.01
 """The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
 
+CHEAP_ITERATIONS = 100
+"""On the compression at most; the stop rule on X itself has the last word."""
+
 
 class Polished(NamedTuple):
     """A solution, and whether the stop rule held in the end."""
@@ -43,17 +46,19 @@ def polish(
     """The solution that ``solver`` reaches from (U, V) at that rank, with no component at risk (λ = 0)."""
     chosen = make_solver(solver).plateau()
 
-    def settled(matrix: Data, U: Array, V: Array, tol: float) -> Run:
+    def settled(matrix: Data, U: Array, V: Array, tol: float, max_iter: int) -> Run:
         U, V = (np.asfortranarray(factor, dtype=matrix.dtype) for factor in (U, V))
         stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
         return run(chosen, chosen.init(Problem(matrix, mu=mu, delta=delta), U, V), stopping)
 
     with one_pool():
         U, V = workspace.inward(U, V)
-        last = settled(workspace.compressed or workspace.scaled, U, V, TIGHTER * tol)
-        spent = last.n_iter
-        if workspace.compressed is not None:
-            last = settled(workspace.scaled, last.state.U, last.state.V, tol)
-            spent += last.n_iter
+        if workspace.compressed is None:
+            last = settled(workspace.scaled, U, V, TIGHTER * tol, max_iter)
+            spent = last.n_iter
+        else:
+            first = settled(workspace.compressed, U, V, TIGHTER * tol, min(max_iter, CHEAP_ITERATIONS))
+            last = settled(workspace.scaled, first.state.U, first.state.V, tol, max_iter)
+            spent = first.n_iter + last.n_iter
         last = replace(last, state=last.state.balanced().compact(), n_iter=spent)
         return Polished(workspace.direct().point(0.0, last), last.converged)

@@ -56,7 +56,7 @@ class RankPath:
     spectral_norm: float  # σ₁(X)
     mu: float
     delta: float
-    complete: bool  # False if interrupted, stopped or out of time
+    complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
 
     @property

@@ -1,13 +1,13 @@
 r"""The Bayesian information criterion of a Gaussian model.
 
-With independent errors of equal unknown variance the likelihood is a function of RSS = :math:`\|X-UV^\top\|_F^2`
-alone, and
+With independent errors of equal unknown variance the likelihood is a function of
+RSS = :math:`\|X-UV^\top\|_F^2` alone, and
 
 .. math:: \mathrm{BIC}(r) = nm\,\log\frac{\mathrm{RSS}(r)}{nm} + r(n+m-1)\log(nm).
 
 A component has n + m numbers, less one because :math:`cU_j` and :math:`V_j/c` are the same component.
-Parameters grow with the data here, which Schwarz's derivation does not allow for: it is a penalty that is used,
-not one that is proved.
+Parameters grow with the data here, which Schwarz's derivation does not allow for: it is a penalty that is
+used, not one that is proved.
 
 G. Schwarz, Estimating the dimension of a model, Annals of Statistics 6 (1978).
 """

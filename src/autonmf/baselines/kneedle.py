@@ -1,8 +1,9 @@
 r"""The elbow of the loss curve, by the Kneedle algorithm (Satopää et al., 2011).
 
-The curve is scaled to the unit square and turned over, so that it is increasing and concave; the knee is where
-it is furthest above the diagonal. A local maximum :math:`d_i` of the difference :math:`d = y - x` is a knee once
-the differences after it fall below :math:`d_i - S\,\overline{\Delta x}` before they rise to another maximum.
+The curve is scaled to the unit square and turned over, so that it is increasing and concave; the knee is
+where it is furthest above the diagonal. A local maximum :math:`d_i` of the difference :math:`d = y - x` is a
+knee once the differences after it fall below :math:`d_i - S\,\overline{\Delta x}` before they rise to another
+maximum.
 
 V. Satopää, J. Albrecht, D. Irwin and B. Raghavan, Finding a "Kneedle" in a haystack: detecting knee points in
 system behavior, ICDCS Workshops (2011).
@@ -36,11 +37,8 @@ def knees(x: Array, y: Array, sensitivity: float = 1.0) -> list[int]:
     margin = sensitivity * float(np.mean(np.diff(x))) / float(np.ptp(x))
     inner = range(1, len(above) - 1)
     peaks = [i for i in inner if above[i - 1] < above[i] >= above[i + 1]]
-    found = []
-    for i, following in zip(peaks, [*peaks[1:], len(above)], strict=True):
-        if (above[i + 1 : following] < above[i] - margin).any():
-            found.append(i)
-    return found
+    ends = [*peaks[1:], len(above)][: len(peaks)]
+    return [i for i, end in zip(peaks, ends, strict=True) if (above[i + 1 : end] < above[i] - margin).any()]
 
 
 def elbow(

@@ -26,7 +26,7 @@ from autonmf.path import PathOptions, PathPoint, Workspace, explore
 from autonmf.selection import RankEstimate
 from autonmf.solvers import make_solver, run
 
-STATISTICS: dict[str, float] = {"cosine": 0.9, "cophenetic": 0.95, "pac": 0.9, "silhouette": 0.75}
+STATISTICS: dict[str, float] = {"cosine": 0.9, "cophenetic": 0.99, "pac": 0.9, "silhouette": 0.75}
 """What is measured, and from where on a rank counts as stable."""
 
 MOST_ITEMS = 1000
@@ -62,13 +62,13 @@ def stability(
     n_runs : int
         Random starts. Each follows a whole path, so that all ranks cost one path a run.
     threshold : float, optional
-        From where on a rank is stable. Default: 0.75 for the silhouette, 0.9 for cosine and PAC, 0.95 for the
+        From where on a rank is stable. Default: 0.75 for the silhouette, 0.9 for cosine and PAC, 0.99 for the
         cophenetic correlation.
 
     Returns
     -------
     RankEstimate
-        With the statistic and the loss (median over the runs) at each rank. ``plausible`` are all stable ranks.
+        With the statistic and the median loss of the runs at each rank. ``plausible`` are all stable ranks.
 
     Notes
     -----

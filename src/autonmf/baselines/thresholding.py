@@ -51,7 +51,8 @@ def svht(
     """The number of singular values above the optimal hard threshold of Gavish and Donoho.
 
     It answers a question about linear rank: nonnegative factors may need more components, and any structure
-    that is not independent noise (spectra, documents) adds singular values that no one would call a component.
+    that is not independent noise (spectra, documents) adds singular values that no one would call a
+    component.
 
     Parameters
     ----------

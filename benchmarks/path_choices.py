@@ -1,0 +1,108 @@
+"""Two choices of the exact path, on data with known truth: how a component goes, and how long a rank is iterated.
+
+    python benchmarks/path_choices.py
+
+The data are the semi-synthetic families of the rank-selection benchmark (design seeds, held-out families left
+out) and the paper's generator. For each variant: the share of paths whose solution at the true rank has a loss within
+2 % of the best that any variant found, the share whose largest ratio of successive drops (up to rank 25) is at the true
+rank, iterations, and the time relative to the default, median over the data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import mean, median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from autonmf import select_rank
+from autonmf._types import Array
+from autonmf.bench.order.family import choose_families
+from autonmf.data import as_data
+from autonmf.path import PathOptions, RankPath, explore
+from autonmf.path.grids import ExactPath
+from autonmf.solvers import Budget, State, make_solver
+
+SEEDS = range(3)
+
+
+class DropWeakest(ExactPath):
+    """What the proximal step would do: the component of the smallest breakpoint is dropped."""
+
+    @staticmethod
+    def one_fewer(state: State, breakpoints: Array) -> State:
+        return state.selected(np.arange(len(breakpoints)) != np.argmin(breakpoints))
+
+
+@dataclass(frozen=True)
+class Variant(PathOptions):
+    """Options with a grid of their own."""
+
+    kind: type[ExactPath] = ExactPath
+    length: Callable[[int], Budget] = make_solver("pasm").budget
+
+    def make_grid(self) -> ExactPath:
+        return self.kind(self.length)
+
+
+def fixed(high: int, middle: int, low: int) -> Callable[[int], Budget]:
+    def budget(rank: int) -> Budget:
+        wanted = high if rank > 25 else middle if rank > 12 else low
+        return Budget(wanted, wanted)
+
+    return budget
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "default: merge, while there is progress": {},
+    "drop the weakest": {"kind": DropWeakest},
+    "merge, 1 / 4 / 12 iterations": {"length": fixed(1, 4, 12)},
+    "merge, 4 / 8 / 25 iterations": {"length": fixed(4, 8, 25)},
+    "merge, 10 / 25 / 50 iterations": {"length": fixed(10, 25, 50)},
+    "drop, 4 / 8 / 25 iterations": {"kind": DropWeakest, "length": fixed(4, 8, 25)},
+}
+
+
+def stands_out(path: RankPath) -> int:
+    evidence = select_rank(path).evidence
+    low = evidence["rank"] <= 25
+    return int(evidence["rank"][low][np.nanargmax(evidence["ratio"][low])])
+
+
+def main() -> None:
+    names = [f.name for f in choose_families("semi")]
+    names += [f"paper-1000x400-{noise}-r{rank}" for noise in (0.1, 0.3) for rank in (10, 20)]
+    rows: dict[str, dict[str, list[float]]] = {v: {"loss": [], "hit": [], "n": [], "t": []} for v in VARIANTS}
+    best: list[float] = []
+    for family in choose_families(names):
+        for seed in family.seeds_of(SEEDS):
+            instance = family.generate(seed)
+            data = as_data(instance.X)
+            losses = []
+            for name, options in VARIANTS.items():
+                began = time.perf_counter()
+                path = explore(data, Variant(random_state=seed, **options)).path
+                rows[name]["t"].append(time.perf_counter() - began)
+                rows[name]["n"].append(sum(visit.n_iter for visit in path.visits))
+                rows[name]["hit"].append(stands_out(path) == instance.rank)
+                losses.append(path.at_rank(instance.rank).loss if instance.rank in path.ranks else np.inf)
+                rows[name]["loss"].append(losses[-1])
+            best.append(min(losses))
+    reference = next(iter(rows.values()))["t"]
+    table = Table("variant", "within 2 % at r*", "largest ratio at r*", "iterations", "time / default")
+    for name, row in rows.items():
+        good = mean(loss <= 1.02 * b for loss, b in zip(row["loss"], best, strict=True))
+        ratio = median(t / r for t, r in zip(row["t"], reference, strict=True))
+        table.add_row(name, f"{good:.0%}", f"{mean(row['hit']):.0%}", f"{median(row['n']):.0f}", f"{ratio:.2f}")
+    console = Console(width=120)
+    console.print(f"{len(best)} matrices: {', '.join(names)}, seeds {min(SEEDS)} to {max(SEEDS)}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""What the README says is what happens."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def test_the_python_example_runs_and_finds_the_rank_it_says():
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    namespace = {}
+    exec(compile(code, "README.md", "exec"), namespace)
+    model = namespace["model"]
+    (said,) = re.findall(r"model\.n_components_ +# (\d+)", code)
+    assert model.n_components_ == int(said)
+    assert str(model.rank_estimate_).startswith(f"rank {said}: component {said} lowers the loss")
+    assert namespace["W"].shape == (1000, model.n_components_)
+
+
+@pytest.mark.parametrize("command", ["make demo", "make test"])
+def test_it_shows_the_two_commands(command):
+    assert command in README.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
