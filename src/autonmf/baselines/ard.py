@@ -40,6 +40,9 @@ UPDATES = ("hals", "mm")
 RELEVANT = 0.1
 """A component counts if λ_j is above its bound by more than this share of it."""
 
+UNSETTLED = 1e-3
+"""A λ_j that changes by more than this share of itself in an iteration is still on its way."""
+
 
 class Prior(Protocol):
     """What the entries of both factors follow, given the scale λ of their component."""
@@ -146,7 +149,7 @@ def ard_nmf(
     noise: float | None = None,
     shape: float = 5.0,
     update: str = "hals",
-    tol: float = 1e-6,
+    tol: float = 1e-5,
     max_iter: int = 5000,
 ) -> RankEstimate:
     """The number of components that automatic relevance determination keeps.
@@ -212,11 +215,11 @@ def ard_nmf(
         for _ in range(max_iter):
             previous = scales
             U, V, scales = posterior.step(U, V, scales, update)
-            settled = bool(np.abs(scales / previous - 1.0).max() <= tol)
-            if settled:
+            change = float(np.abs(scales / previous - 1.0).max())
+            if change <= tol:
                 break
     relevance = np.sort(posterior.relevance(scales))[::-1]
-    warnings = [] if settled else [f"components still changed after max_iter={max_iter} iterations"]
+    warnings = [f"components still change: raise max_iter={max_iter}"] if change > UNSETTLED else []
     return _kept(relevance, prior, sigma, warnings)
 
 

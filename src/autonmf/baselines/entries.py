@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data, Dense, Sparse, wrap
 from autonmf.data.blocks import row_blocks
@@ -63,17 +64,19 @@ def singular_values(data: Data) -> Array:
     """
     tall = data if data.shape[0] >= data.shape[1] else data.T
     rows, m = rows_of(tall), tall.shape[1]
-    gram = np.zeros((m, m))
-    for block in row_blocks(tall.shape, max(1 << 20, m * m)):
-        X_b = rows(block).astype(np.float64, copy=False)
-        gram += X_b.T @ X_b
-    squares = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
-    if np.median(squares) > 1e-10 * squares[0]:
-        return np.asarray(np.sqrt(squares))
-    triangle = np.zeros((0, m))
-    for block in row_blocks(tall.shape, max(1 << 20, m * m)):
-        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, rows(block)])).R)
-    return np.asarray(np.linalg.svd(triangle, compute_uv=False))
+    blocks = list(row_blocks(tall.shape, max(1 << 20, m * m)))
+    with one_pool():
+        gram = np.zeros((m, m))
+        for block in blocks:
+            X_b = rows(block).astype(np.float64, copy=False)
+            gram += X_b.T @ X_b
+        squares = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
+        if np.median(squares) > 1e-10 * squares[0]:
+            return np.asarray(np.sqrt(squares))
+        triangle = np.zeros((0, m))
+        for block in blocks:
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, rows(block)])).R)
+        return np.asarray(np.linalg.svd(triangle, compute_uv=False))
 
 
 def _dense(data: Data) -> Array:

@@ -39,13 +39,14 @@ def _speed(quick: bool, repeats: int, out: Path | None) -> Any:
         found = " ".join(map(str, sorted(set(timing.found))))
         table.add_row(
             timing.case, str(timing.rank), found, f"{timing.ours:.3f}", f"{timing.peer:.3f}",
-            f"{timing.ratio:.2f}", f"{timing.given / timing.peer:.2f}", f"{timing.nndsvda:.3f}", _number(timing.grid / timing.ours, ".0f"),
+            f"{timing.ratio:.2f}", f"{timing.given / timing.peer:.2f}", f"{timing.nndsvda:.3f}",
+            _number(timing.grid / timing.ours, ".0f"),
             _number(timing.direct), _number(timing.svd), _number(timing.extra_memory, ".2f"),
         )  # fmt: skip
     print_table(table, width=150)
     print_paragraph(
-        "ours: AutoNMF().fit, every rank, the choice and the polished factors; given: AutoNMF(rank).fit, every "
-        "rank down to the one shown and the polished factors there. sklearn: one fit of NMF at "
+        "ours: AutoNMF().fit, every rank, the choice and the polished factors; given: AutoNMF(rank).fit, "
+        "every rank down to the one shown and the polished factors there. sklearn: one fit of NMF at "
         "the rank shown (init='random', tol=1e-4, max_iter=500); nndsvda: the same from that start. The "
         f"grid is extrapolated from the ranks {', '.join(map(str, speed.GRID_SAMPLE))}. Medians of "
         f"{repeats}, in turns; the rest once. memory: peak above X, as a share of X."

@@ -150,11 +150,14 @@ class State:
 
 
 def _combined(array: Array, merger: Merger, weights: Array) -> Array:
-    """The columns with two of them combined into one."""
-    combined = array[:, [merger.kept, merger.gone]] @ weights.astype(array.dtype)
-    result = np.delete(array, merger.gone, axis=1)
-    result[:, merger.kept - (merger.kept > merger.gone)] = combined
-    return np.asfortranarray(result)
+    """The columns with two of them combined into one; Fortran-ordered."""
+    kept, gone = merger.kept, merger.gone
+    result = np.empty((array.shape[0], array.shape[1] - 1), dtype=array.dtype, order="F")
+    result[:, :gone] = array[:, :gone]
+    result[:, gone:] = array[:, gone + 1 :]
+    first, second = weights.astype(array.dtype)
+    result[:, kept - (kept > gone)] = first * array[:, kept] + second * array[:, gone]
+    return result
 
 
 def _columns(array: Array, keep: Array) -> Array:
