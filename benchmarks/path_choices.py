@@ -1,11 +1,11 @@
-"""Two choices of the exact path, on data with known truth: how a component goes, and how long a rank is iterated.
+"""Two choices of the exact path, on data with known truth: how a component goes, how long a rank lasts.
 
     python benchmarks/path_choices.py
 
 The data are the semi-synthetic families of the rank-selection benchmark (design seeds, held-out families left
-out) and the paper's generator. For each variant: the share of paths whose solution at the true rank has a loss within
-2 % of the best that any variant found, the share whose largest ratio of successive drops (up to rank 25) is at the true
-rank, iterations, and the time relative to the default, median over the data.
+out) and the paper's generator. For each variant: the share of paths whose solution at the true rank has a loss
+within 2 % of the best that any variant found, the share whose largest ratio of successive drops (up to rank 25)
+is at the true rank, iterations, and the time relative to the default, median over the data.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def main() -> None:
     for name, row in rows.items():
         good = mean(loss <= 1.02 * b for loss, b in zip(row["loss"], best, strict=True))
         ratio = median(t / r for t, r in zip(row["t"], reference, strict=True))
-        table.add_row(name, f"{good:.0%}", f"{mean(row['hit']):.0%}", f"{median(row['n']):.0f}", f"{ratio:.2f}")
+        table.add_row(
+            name, f"{good:.0%}", f"{mean(row['hit']):.0%}", f"{median(row['n']):.0f}", f"{ratio:.2f}"
+        )
     console = Console(width=120)
     console.print(f"{len(best)} matrices: {', '.join(names)}, seeds {min(SEEDS)} to {max(SEEDS)}")
     console.print(table)

@@ -1,11 +1,11 @@
-"""Table 1 of the paper at its smaller sizes: does every path find r*, and how good are the factors?
+"""Table 1 of the paper at its smaller sizes: ranks found, and how good the factors are.
 
     python benchmarks/synthetic_ranks.py            # all: 3 sizes x 2 noises x 2 ranks x 3 seeds
     python benchmarks/synthetic_ranks.py --quick    # the smallest size, one seed
 
-On the exact path, PASM and S-iPALM; on the paper's grid of 30 points, all four solvers, and for each miss the ranks
-that the grid visited. "RE / scikit-learn" divides the recovery error of U, polished, by that of scikit-learn's NMF
-fitted at r* to the same matrix: its best of three random starts.
+On the exact path, PASM and S-iPALM; on the paper's grid of 30 points, all four solvers, and for each miss the
+ranks that the grid visited. "RE / scikit-learn" divides the recovery error of U, polished, by that of
+scikit-learn's NMF fitted at r* to the same matrix: its best of three random starts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def main() -> None:
             row.append(str(found))
             if found != rank:
                 visited = " ".join(str(visit.rank) for visit in path.visits)
-                misses.append(f"{n}x{m} noise {noise:g} r* {rank} seed {seed} {solver}: {found}; visited {visited}")
+                misses.append(
+                    f"{n}x{m} noise {noise:g} r* {rank} seed {seed} {solver}: {found}; visited {visited}"
+                )
         table.add_row(*row)
     console.print(table)
     console.print(f"hits of {total}: " + ", ".join(f"{name} {count}" for name, count in hits.items()))

@@ -59,6 +59,9 @@ def plot(series: list[Line], file: Path) -> None:
         ax.set_xticks(sizes, [str(s) for s in sizes])
         ax.minorticks_off()
         ax.spines[["top", "right"]].set_visible(False)
+    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10]
+    shown = [t for t in ticks if figure.axes[0].get_ylim()[0] <= t <= figure.axes[0].get_ylim()[1]]
+    figure.axes[0].set_yticks(shown, [f"{t:g}" for t in shown])
     figure.axes[0].set_ylabel("seconds")
     figure.axes[0].legend(frameon=False)
     figure.savefig(file, dpi=110)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
+from autonmf import kernels
 from autonmf._types import Array
 from autonmf.cli.console import print_paragraph, print_table
 from autonmf.cli.factorise import Factorisation, factorise
@@ -63,6 +64,7 @@ def run(seed: int) -> None:
     for example, result in zip(examples, found, strict=True):
         print_paragraph(f"{example.name}: rank {result.rank}, because {result.why}.")
     print_paragraph(EXPLANATION)
+    print_paragraph(f"Kernels in use: {kernels.BACKEND}.")
     print(NEXT)
 
 
