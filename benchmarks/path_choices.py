@@ -2,9 +2,9 @@
 
     python benchmarks/path_choices.py
 
-The data are the semi-synthetic families of the rank-selection benchmark (design seeds, held-out families left
-out) and the paper's generator. For each variant: the share of paths whose solution at the true rank has a loss
-within 2 % of the best that any variant found, the share whose largest ratio of successive drops (up to rank 25)
+The data are the semi-synthetic families of the rank-selection benchmark (design seeds, held-out families
+left out) and the paper's generator. For each variant: the share of paths whose loss at the true rank is
+within 2 % of the best that any variant found, the share whose largest ratio of drops (up to rank 25)
 is at the true rank, iterations, and the time relative to the default, median over the data.
 """
 

@@ -22,7 +22,7 @@ HEAVY = {"anndata", "dask", "h5py", "matplotlib", "pandas", "plotly", "pyarrow",
 LAYERS = (
     ("cli",),  # what people type
     ("report", "plotting", "adapters", "bench"),  # what people touch
-    ("estimator",),  # scikit-learn contract
+    ("estimator", "compare"),  # scikit-learn contract; every method side by side
     ("factorisation", "baselines"),  # X to a rank and its factors; what we compare with
     ("selection",),  # from evidence to a rank
     ("path",),  # continuation in λ

@@ -82,6 +82,7 @@ def _product(X: Array, factor: Array) -> Array:
     """X @ factor, Fortran-ordered, by blocks of rows of X that depend on its shape only."""
     if X.size < PARALLEL_ENTRIES:
         return np.asarray((factor.T @ X.T).T)
-    transposed = np.empty((factor.shape[1], X.shape[0]), dtype=X.dtype)
+    dtype = np.result_type(X, factor)
+    transposed = np.empty((factor.shape[1], X.shape[0]), dtype=dtype)
     each(lambda b: np.matmul(factor.T, X[b].T, out=transposed[:, b]), even_blocks(X.shape[0]))
     return transposed.T

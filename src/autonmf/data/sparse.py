@@ -77,9 +77,10 @@ class Sparse:
 
 def _product(X: Any, factor: Array) -> Array:
     """X @ factor, Fortran-ordered, by blocks of stored rows that depend on the shape only."""
-    if X.indices.dtype != np.int32 or X.indptr.dtype != np.int32:  # more than 2³¹ entries
-        return np.asfortranarray(X @ np.ascontiguousarray(factor))
-    factor = np.ascontiguousarray(factor, dtype=X.dtype)
+    wide = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32  # more than 2³¹ entries
+    factor = np.ascontiguousarray(factor)
+    if wide or factor.dtype != X.dtype:
+        return np.asfortranarray(X @ factor)
     n, rank = X.shape[0], factor.shape[1]
     if X.format == "csr":
         out = np.zeros((n, rank), dtype=X.dtype)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from autonmf._threads import one_pool
-from autonmf.data import Data
+from autonmf.data import Data, to_unit_scale
 from autonmf.model.objective import loss_of
 from autonmf.path.result import PathPoint, RankPath
 
@@ -45,5 +47,6 @@ def misleads(path_points: Iterable[PathPoint], data: Data) -> bool:
 
 
 def _on_X(point: PathPoint, data: Data) -> PathPoint:
-    U, V = (factor.astype(data.dtype, copy=False) for factor in (point.U, point.V))
-    return replace(point, loss=loss_of(data, U, V), on_X=True)
+    scaled, scale = to_unit_scale(data)  # where squares of large entries fit single precision
+    U, V = ((factor / np.sqrt(scale)).astype(data.dtype) for factor in (point.U, point.V))
+    return replace(point, loss=loss_of(scaled, U, V) * scale**2, on_X=True)
