@@ -6,7 +6,7 @@
  *
  * Layout: a factor is n x r with contiguous columns (Fortran order). Rows are independent of each other
  * given the Gram matrix, so work goes in blocks of rows that stay in the first-level cache; within a block
- * every column is eight vector registers long.
+ * every column is ten vector registers long.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +19,8 @@
 #define MULTIVERSION
 #endif
 
-#define VECTOR_BYTES 64
-#define VECTORS 8 /* accumulators of one block column: they fit the register file */
+#define VECTOR_BYTES 32 /* as wide as AVX2; wider vectors are no faster, and slow without AVX-512 */
+#define VECTORS 10 /* accumulators of one block column: they fit sixteen registers */
 #define BLOCK_BYTES (VECTOR_BYTES * VECTORS)
 
 #define REAL double
