@@ -6,17 +6,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from autonmf.compare import Comparison, compare_ranks
     from autonmf.estimator import AutoNMF
     from autonmf.path import PathPoint, RankPath, rank_path
     from autonmf.selection import RankEstimate, select_rank
 
-__all__ = ["AutoNMF", "PathPoint", "RankEstimate", "RankPath", "__version__", "rank_path", "select_rank"]
+__all__ = [
+    "AutoNMF",
+    "Comparison",
+    "PathPoint",
+    "RankEstimate",
+    "RankPath",
+    "__version__",
+    "compare_ranks",
+    "rank_path",
+    "select_rank",
+]
 
 _HOMES = {
     "AutoNMF": "autonmf.estimator",
+    "Comparison": "autonmf.compare",
     "PathPoint": "autonmf.path",
     "RankEstimate": "autonmf.selection",
     "RankPath": "autonmf.path",
+    "compare_ranks": "autonmf.compare",
     "rank_path": "autonmf.path",
     "select_rank": "autonmf.selection",
 }
