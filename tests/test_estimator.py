@@ -27,7 +27,7 @@ CONFIGURATIONS = [
     AutoNMF(2, random_state=0),
     AutoNMF(solver="s-ipalm", n_starts=2, random_state=0),
     AutoNMF(grid="adaptive", init="nndsvda", random_state=0),
-    AutoNMF(max_rank=2, tau=2.0, random_state=0),
+    AutoNMF(max_rank=2, rule="marginal", tau=2.0, random_state=0),
 ]
 
 # More components than the data have converge slowly; these tests are about something else.
@@ -398,7 +398,7 @@ def test_pickle_and_joblib(low_rank: np.ndarray, model: AutoNMF, tmp_path) -> No
 
 
 def test_clone_and_parameters(low_rank: np.ndarray) -> None:
-    estimator = AutoNMF(2, tau=3.0, solver="palm", max_rank=5, random_state=0)
+    estimator = AutoNMF(2, rule="marginal", tau=3.0, solver="palm", max_rank=5, random_state=0)
     copied = clone(estimator)
     assert copied.get_params() == estimator.get_params()
     assert repr(copied) == repr(estimator)
@@ -470,7 +470,7 @@ def test_estimator_has_the_options_of_rank_path(low_rank: np.ndarray) -> None:
         "tol": 1e-5,
         "max_iter": 99,
     }
-    _, estimator = fitted(low_rank, n_components=None, tau=1e-3, **options)
+    _, estimator = fitted(low_rank, n_components=None, rule="marginal", tau=1e-3, **options)
     assert_array_equal(estimator.path_.losses, rank_path(low_rank, random_state=0, **options).losses)
 
 
@@ -478,7 +478,7 @@ def test_estimator_has_the_options_of_rank_path(low_rank: np.ndarray) -> None:
 
 
 def test_verbose_prints_each_rank_with_its_loss(low_rank: np.ndarray, capsys) -> None:
-    _, estimator = fitted(low_rank, max_rank=5, verbose=1)
+    _, estimator = fitted(low_rank, max_rank=5, rule="marginal", verbose=1)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5
     for line, visit in zip(lines, estimator.path_.visits, strict=True):

@@ -43,6 +43,8 @@ def __getattr__(name: str) -> Any:
         return version("autonmf")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name == "_display":  # what `plot` of a result draws with
+        return import_module("autonmf.plotting").display
     raise AttributeError(f"module 'autonmf' has no attribute {name!r}")
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autonmf._random import as_generator
+from autonmf._plots import Plottable
 from autonmf._types import Seed
 from autonmf.baselines import METHODS, Method, reads_path
 from autonmf.baselines.bounds import upper_bound
@@ -35,7 +36,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plottable):
     """The answers of several methods on one matrix."""
 
     answers: tuple[Answer, ...]

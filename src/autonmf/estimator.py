@@ -41,8 +41,9 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The algorithm; see `rank_path`.
     grid : {"exact", "adaptive"}
         "exact" visits every rank; "adaptive" is the paper's grid of λ.
-    rule : {"marginal"}
-        How the rank is read off the path; see `select_rank`.
+    rule : {"auto", "marginal"}
+        How the rank is read off the path. "auto" needs nothing from you and says how sure it is; "marginal"
+        is the paper's rule. See `select_rank`.
     tau : float, optional
         Threshold of the marginal rule.
     mu : float
@@ -106,7 +107,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_rank: int | None = None,
         solver: str | Solver = "pasm",
         grid: str = "exact",
-        rule: str = "marginal",
+        rule: str = "auto",
         tau: float | None = None,
         mu: float = 1e-8,
         tol: float = 1e-4,

@@ -22,6 +22,7 @@ from autonmf.path import (
     Workspace,
     default_max_rank,
     explore,
+    explore_evened,
     polish,
 )
 from autonmf.selection import RankEstimate, check_rule, choose_rank
@@ -60,7 +61,7 @@ def factorise(
     options: PathOptions,
     *,
     n_components: int | None = None,
-    rule: str = "marginal",
+    rule: str = "auto",
     tau: float | None = None,
     reached: Callable[[int], None] | None = None,
 ) -> Factorisation:
@@ -72,7 +73,8 @@ def factorise(
     began = time.monotonic()
     if n_components is None:
         check_rule(rule, tau)
-    path, workspace = explore(data, _down_to(n_components, options, data.shape))
+    search = explore_evened if n_components is None and rule == "auto" else explore
+    path, workspace = search(data, _down_to(n_components, options, data.shape))
     estimate = None
     if n_components is None:
         path, estimate = choose_rank(path, data, rule, tau=tau)

@@ -135,7 +135,7 @@ def test_baselines_are_adapted(monkeypatch: pytest.MonkeyPatch) -> None:
     found = find_methods()
     assert [found[name](None, 20, 7) for name in ("plain", "bounded", "seeded")] == [1, 20, 7]
     assert found["any"](None, 20, 7) == {"max_rank": 20, "random_state": 7}
-    assert list(found)[:2] == ["marginal-2", "marginal-5"]
+    assert list(found)[:3] == ["auto", "marginal-2", "marginal-5"]
     assert found["marginal-2"].__module__ == methods.__name__
 
 

@@ -61,7 +61,9 @@ def test_a_sparse_matrix_is_compressed_without_being_made_dense(noisy, monkeypat
 @pytest.mark.parametrize("noise", [0.1, 0.3])
 def test_both_engines_find_the_same_rank_and_factors(rank, noise):
     X, U, _ = make_low_rank(500, 300, rank, noise, random_state=rank)
-    direct, compressed = (AutoNMF(engine=e, random_state=0) for e in ("direct", "compressed"))
+    direct, compressed = (
+        AutoNMF(engine=e, rule="marginal", random_state=0) for e in ("direct", "compressed")
+    )
     error, other = (recovery_error(U, m.fit_transform(X)) for m in (direct, compressed))
     assert direct.n_components_ == compressed.n_components_ == rank
     assert abs(other - error) <= 0.005 * error
@@ -73,7 +75,7 @@ def test_both_engines_find_the_same_rank_and_factors(rank, noise):
 
 def test_the_losses_that_decide_are_those_on_X(noisy):
     X = noisy[0]
-    model = AutoNMF(engine="compressed", random_state=0).fit(X)
+    model = AutoNMF(engine="compressed", rule="marginal", random_state=0).fit(X)
     for rank in (5, 6, 7):
         point = model.path_.at_rank(rank)
         assert point.on_X

@@ -17,7 +17,7 @@ from autonmf.baselines.restarts import stability
 from autonmf.baselines.thresholding import svht
 from autonmf.data import as_data
 from autonmf.path import RankPath, rank_path
-from autonmf.selection import RULES, RankEstimate, choose_rank
+from autonmf.selection import RankEstimate, choose_rank, select_rank
 
 Method = Callable[..., RankEstimate]
 
@@ -36,13 +36,18 @@ def by_rule(rule: str, tau: float | None = None) -> Method:
     return choose
 
 
+def automatic(X: Any, *, max_rank: int | None = None, random_state: Seed = None) -> RankEstimate:
+    """The default rule of `AutoNMF`, on a path by way of the evened copy of X."""
+    return select_rank(rank_path(X, max_rank, evened=True, random_state=random_state), "auto")
+
+
 def reads_path(method: Method) -> bool:
     """Whether a method can be given a path of X that is there already."""
     return "path" in inspect.signature(method).parameters
 
 
 METHODS: dict[str, Method] = {
-    **({"auto": by_rule("auto")} if "auto" in RULES else {}),
+    "auto": automatic,
     "marginal-2": by_rule("marginal", 2.0),
     "marginal-5": by_rule("marginal", 5.0),
     "elbow": elbow,

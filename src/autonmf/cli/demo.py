@@ -44,7 +44,6 @@ class Example:
     parts: Array  # of one factor, in columns
     rows: Array | slice  # of the factor, where the parts are unique
     transposed: bool  # the parts are those of H
-    tau: float  # the paper's: 5 for synthetic data, 2 for real data
 
     def error(self, found: Factorisation) -> float:
         """How far the parts found are from the true ones."""
@@ -59,7 +58,7 @@ def run(seed: int) -> None:
     found = []
     for example in examples:
         with progress(example.name) as reporter:
-            found.append(factorise(example.X, Search(tau=example.tau, seed=seed), reporter))
+            found.append(factorise(example.X, Search(seed=seed), reporter))
     print_table(_table(examples, found))
     for example, result in zip(examples, found, strict=True):
         print_paragraph(f"{example.name}: rank {result.rank}, because {result.why}.")
@@ -70,13 +69,13 @@ def run(seed: int) -> None:
 
 def _synthetic(seed: int) -> Example:
     X, U, _ = make_low_rank(1000, 400, rank=10, noise=0.1, random_state=seed)
-    return Example("synthetic", X, U, slice(None), transposed=False, tau=5.0)
+    return Example("synthetic", X, U, slice(None), transposed=False)
 
 
 def _swimmer() -> Example:
     X, parts = load_swimmer(return_parts=True)
     *_, torso = parts
-    return Example("Swimmer", X, parts[:-1].T, torso == 0, transposed=True, tau=2.0)
+    return Example("Swimmer", X, parts[:-1].T, torso == 0, transposed=True)
 
 
 def _table(examples: list[Example], found: list[Factorisation]) -> Table:

@@ -31,7 +31,12 @@ def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
             random_state=search.seed,
         )
         return factorisation.factorise(
-            as_data(X), options, n_components=search.n_components, tau=search.tau, reached=reporter.polishing
+            as_data(X),
+            options,
+            n_components=search.n_components,
+            rule="auto" if search.tau is None else "marginal",
+            tau=search.tau,
+            reached=reporter.polishing,
         )
 
 

@@ -1,7 +1,8 @@
 """What X may be, behind one small protocol: the only place that knows how X is stored."""
 
-from autonmf.data.compressed import Compressed, compress
+from autonmf.data.compressed import Compressed, compress, compress_onto
 from autonmf.data.dense import Dense
+from autonmf.data.evened import Evened, even_out
 from autonmf.data.protocol import Data
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
@@ -11,10 +12,13 @@ __all__ = [
     "Compressed",
     "Data",
     "Dense",
+    "Evened",
     "Scaled",
     "Sparse",
     "as_data",
     "compress",
+    "compress_onto",
+    "even_out",
     "refuse_unfit",
     "to_unit_scale",
     "wrap",

@@ -47,6 +47,10 @@ class Compressed:
         """‖X‖² of the matrix that was compressed."""
         return self._squared_norm
 
+    def squares(self, weights: Array) -> Array:
+        inner = (self.R.T * weights) @ self.R
+        return np.asarray(np.sum((self.L @ inner) * self.L, axis=1))
+
     def right(self, V: Array) -> Array:
         return np.asarray(((V.T @ self.R) @ self.L.T).T)
 
@@ -61,6 +65,9 @@ class Compressed:
         within = float(np.square(_triangle(self.L, U) @ _triangle(self.R, -V).T, dtype=np.float64).sum())
         inside = float(np.sum((self.L.T @ self.L) * (self.R.T @ self.R), dtype=np.float64))
         return max(self._squared_norm - inside, 0.0) + within
+
+    def rows(self, some: slice) -> Array:
+        return np.asarray(self.L[some] @ self.R.T)
 
     def divided(self, scale: float) -> Compressed:
         return Compressed(self.L, self.R / scale, self._squared_norm / scale**2)
@@ -78,6 +85,11 @@ def compress(data: Data, rank: int, rng: np.random.Generator) -> Compressed:
     for _ in range(PASSES):
         basis = data.left(_fortran(_orthonormal(basis), data))
         basis = data.right(_fortran(_orthonormal(basis), data))
+    return compress_onto(data, basis)
+
+
+def compress_onto(data: Data, basis: Array) -> Compressed:
+    """X compressed to the range of a given n x k matrix."""
     basis = _orthonormal(_orthonormal(basis))  # twice: orthonormal to full precision
     R = data.left(_fortran(basis, data))
     return Compressed(np.asfortranarray(basis), R.astype(np.float64, copy=False), data.squared_norm())

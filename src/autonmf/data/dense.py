@@ -60,6 +60,20 @@ class Dense:
             lows, highs, squares = zip(*each(one, row_blocks(rows.shape)), strict=True)
         return float(np.min(lows)), float(np.max(highs)), sum(squares)
 
+    def squares(self, weights: Array) -> Array:
+        X = self.X
+
+        def rows(b: slice) -> Array:
+            return _squared(X[b]) @ weights
+
+        def columns(b: slice) -> Array:
+            return _squared(X[:, b]) @ weights[b]
+
+        with one_pool():
+            if X.flags.c_contiguous:
+                return np.concatenate(each(rows, row_blocks(X.shape)))
+            return np.asarray(np.sum(each(columns, row_blocks(X.shape[::-1])), axis=0))
+
     def right(self, V: Array) -> Array:
         return _product(self.X, V)
 
@@ -74,8 +88,15 @@ class Dense:
             each(lambda b: squared_sum(self.X[b] - U[b] @ V.T), row_blocks(self.shape)),
         )
 
+    def rows(self, some: slice) -> Array:
+        return self.X[some]
+
     def divided(self, scale: float) -> Dense:
         return Dense((self.X / scale).astype(self.dtype, copy=False))
+
+
+def _squared(block: Array) -> Array:
+    return np.square(block, dtype=np.float64)
 
 
 def _product(X: Array, factor: Array) -> Array:

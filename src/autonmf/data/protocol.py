@@ -35,6 +35,9 @@ class Data(Protocol):
     def squared_norm(self) -> float:
         """‖X‖_F², accumulated in double precision and read once."""
 
+    def squares(self, weights: Array) -> Array:
+        """(X∘X) w for m weights, in double precision: weighted squared norms of the rows."""
+
     def right(self, V: Array) -> Array:
         """X V (n x r)."""
 
@@ -46,6 +49,9 @@ class Data(Protocol):
 
     def squared_residual(self, U: Array, V: Array) -> float:
         """‖X - U Vᵀ‖_F² from the residual itself: no cancellation, one pass over X."""
+
+    def rows(self, some: slice) -> Array:
+        """A few rows of X, as an ordinary array."""
 
     def divided(self, scale: float) -> Data:
         """X / scale as a copy."""

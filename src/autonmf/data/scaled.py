@@ -34,6 +34,9 @@ class Scaled:
     def squared_norm(self) -> float:
         return self.data.squared_norm() / self.scale**2
 
+    def squares(self, weights: Array) -> Array:
+        return self.data.squares(weights) / self.scale**2
+
     def right(self, V: Array) -> Array:
         return self._divided(self.data.right(V))
 
@@ -46,6 +49,9 @@ class Scaled:
     def squared_residual(self, U: Array, V: Array) -> float:
         root = np.asarray(np.sqrt(self.scale), dtype=self.dtype)
         return self.data.squared_residual(U * root, V * root) / self.scale**2
+
+    def rows(self, some: slice) -> Array:
+        return np.asarray(self.data.rows(some) / np.asarray(self.scale, dtype=self.dtype))
 
     def _divided(self, product: Array) -> Array:
         product /= np.asarray(self.scale, dtype=self.dtype)

@@ -57,6 +57,11 @@ class Sparse:
         with np.errstate(over="ignore", invalid="ignore"):  # as_data says what is wrong
             return squared_sum(self.X.data)
 
+    def squares(self, weights: Array) -> Array:
+        entries = np.square(self.X.data, dtype=np.float64)
+        squared = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.X.shape)
+        return np.asarray(squared @ weights)
+
     def right(self, V: Array) -> Array:
         return _product(self.X, V)
 
@@ -69,7 +74,10 @@ class Sparse:
     def squared_residual(self, U: Array, V: Array) -> float:
         if self.X.format == "csc":
             return self.T.squared_residual(V, U)
-        return sum(squared_sum(self.X[b].toarray() - U[b] @ V.T) for b in row_blocks(self.shape))
+        return sum(squared_sum(self.rows(b) - U[b] @ V.T) for b in row_blocks(self.shape))
+
+    def rows(self, some: slice) -> Array:
+        return np.asarray(self.X[some].toarray())
 
     def divided(self, scale: float) -> Sparse:
         return Sparse((self.X / scale).astype(self.dtype, copy=False))

@@ -1,17 +1,19 @@
 """Solutions along increasing λ: every rank from an upper bound down to one."""
 
 from autonmf.path.confirm import confirm
+from autonmf.path.evened import explore_evened
 from autonmf.path.explore import explore
 from autonmf.path.follow import Progress
 from autonmf.path.options import GRIDS, PathOptions, default_max_rank
 from autonmf.path.polishing import Polished, polish
-from autonmf.path.result import PathPoint, RankPath, Visit
+from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.search import rank_path
 from autonmf.path.workspace import ENGINES, Workspace
 
 __all__ = [
     "ENGINES",
     "GRIDS",
+    "Evidence",
     "PathOptions",
     "PathPoint",
     "Polished",
@@ -22,6 +24,7 @@ __all__ = [
     "confirm",
     "default_max_rank",
     "explore",
+    "explore_evened",
     "polish",
     "rank_path",
 ]

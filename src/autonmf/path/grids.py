@@ -73,7 +73,7 @@ class AdaptiveGrid:
                 return
             state = result.state
             ahead = _active(_U_breakpoints(state))
-            yield Stop(lam, replace(result, state=paired), float(ahead[0]))
+            yield Stop(lam, replace(result, state=paired), _first(ahead))
             if state.rank <= lowest or len(ahead) < 2 or i == self.n_points:
                 return
             reach = (1 + CROSSING) * ahead[-2]
@@ -108,8 +108,8 @@ class ExactPath:
             state = result.state.balanced().compact()
             if state.rank == 0:
                 return
-            ahead = np.minimum(_U_breakpoints(state), _V_breakpoints(state))
-            yield Stop(lam, replace(result, state=state), float(_active(ahead)[0]))
+            ahead = breakpoints_of(state)
+            yield Stop(lam, replace(result, state=state), _first(ahead))
             if state.rank <= lowest:
                 return
             lam = max(lam, float((1 + CROSSING) * ahead.min()))
@@ -135,12 +135,22 @@ class ExactPath:
 Grid = AdaptiveGrid | ExactPath
 
 
+def breakpoints_of(state: State) -> Array:
+    """The λ at which each component would be dropped from either block."""
+    return np.minimum(_U_breakpoints(state), _V_breakpoints(state))
+
+
 def _U_breakpoints(state: State) -> Array:
     return breakpoints(state.problem, state.U, state.XV, state.gram_V)
 
 
 def _V_breakpoints(state: State) -> Array:
     return breakpoints(state.problem, state.V, state.XtU, state.gram_U)
+
+
+def _first(values: Array) -> float:
+    """The smallest nonzero breakpoint, or 0 if there is none."""
+    return float(values[values > 0].min()) if np.any(values > 0) else 0.0
 
 
 def _active(values: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autonmf._plots import Plottable
 from autonmf._types import Array
 
 
@@ -42,7 +43,23 @@ class Visit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RankPath:
+class Evidence:
+    """What a rule may look at: X and its evened copy Y along the path of Y.
+
+    Losses and squares are shares of ‖X‖² and ‖Y‖².
+    """
+
+    shape: tuple[int, int]
+    ranks: Array  # visited, increasing
+    losses: Array  # ‖Y - UVᵀ‖² at each of them
+    losses_of_X: Array  # ‖X - UVᵀ‖² of the same solutions, scaled back
+    spectrum: Array  # σ₁², σ₂², ... of Y; a few more than the largest rank
+    spectrum_of_X: Array  # of X
+    complete: bool = True  # False if the path was interrupted
+
+
+@dataclass(frozen=True, eq=False)
+class RankPath(Plottable):
     """Every rank's best solution, and the λ visited on the way.
 
     λ, μ and δ are in the units of X: with X divided by its scale s for the computation they are
@@ -58,6 +75,7 @@ class RankPath:
     delta: float
     complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
+    evidence: Evidence | None = None  # of a path by way of the evened copy
 
     @property
     def ranks(self) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autonmf._types import Seed
 from autonmf.data import as_data
+from autonmf.path.evened import explore_evened
 from autonmf.path.explore import explore
 from autonmf.path.follow import Callback
 from autonmf.path.options import PathOptions
@@ -31,6 +32,7 @@ def rank_path(
     n_starts: int = 1,
     engine: str = "auto",
     scale: bool = True,
+    evened: bool = False,
     time_budget: float | None = None,
     n_jobs: int | None = None,
     callback: Callback | None = None,
@@ -83,6 +85,9 @@ def rank_path(
     scale : bool
         Divide X by its root mean square inside, so that μ, δ and ``tol`` mean the same at any scale. False
         reproduces the paper.
+    evened : bool
+        Follow the path on X with rows and columns of even size, and scale its solutions back: the path of X
+        that ``rule="auto"`` reads, with its `Evidence`.
     time_budget : float, optional
         Seconds. The exact path shares them among the ranks and still reaches the last one.
     n_jobs : int, optional
@@ -128,4 +133,5 @@ def rank_path(
         callback=callback,
         random_state=random_state,
     )
-    return explore(as_data(X), options).path
+    search = explore_evened if evened else explore
+    return search(as_data(X), options).path

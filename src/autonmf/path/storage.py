@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.path.result import PathPoint, RankPath, Visit
+from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 
 FORMAT = "autonmf.RankPath"
 VERSION = 1
+COLUMNS = ("ranks", "losses", "losses_of_X", "spectrum", "spectrum_of_X")  # of the evidence
 
 
 def save_path(path: RankPath, file: str | PathLike[str]) -> None:
@@ -31,6 +32,7 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
         "settings": path.settings,
         "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter, "on_X": p.on_X} for p in path.points],
         "visits": [list(visit) for visit in path.visits],
+        "evidence": None if path.evidence is None else _listed(path.evidence),
     }
     arrays: dict[str, Any] = {"header": np.array(json.dumps(header))}
     for index, point in enumerate(path.points):
@@ -88,4 +90,19 @@ def _from_arrays(stored: Any) -> RankPath:
         delta=header["delta"],
         complete=header["complete"],
         settings=header["settings"],
+        evidence=_evidence(header.get("evidence"), (n, m)),
     )
+
+
+def _listed(evidence: Evidence) -> dict[str, Any]:
+    columns = {name: getattr(evidence, name).tolist() for name in COLUMNS}
+    return columns | {"complete": evidence.complete}
+
+
+def _evidence(fields: dict[str, Any] | None, shape: tuple[int, int]) -> Evidence | None:
+    if fields is None:
+        return None
+    columns = {name: np.array(fields[name]) for name in COLUMNS}
+    if not len(columns["ranks"]) == len(columns["losses"]) == len(columns["losses_of_X"]):
+        raise ValueError("its evidence has not two losses for each rank")
+    return Evidence(shape, **columns, complete=bool(fields["complete"]))

@@ -66,13 +66,13 @@ class Workspace:
         """A caller's factors of X as factors of X / s."""
         root = np.sqrt(self.scale)
         U, V = (np.asfortranarray(factor / root, dtype=self.scaled.dtype) for factor in (U, V))
-        return self._turned(U, V)
+        return self.turned(U, V)
 
     def outward(self, state: State) -> tuple[Array, Array]:
         """Balanced factors of X / s as the caller's: by decreasing energy, in the units of X."""
         order = np.argsort(-state.gram_U.diagonal(), kind="stable")
         root = np.asarray(np.sqrt(self.scale), dtype=state.U.dtype)
-        return self._turned(*(np.asfortranarray(factor[:, order]) * root for factor in (state.U, state.V)))
+        return self.turned(*(np.asfortranarray(factor[:, order]) * root for factor in (state.U, state.V)))
 
     def point(self, lam: float, run: Run) -> PathPoint:
         """A balanced solution as the caller will see it."""
@@ -86,5 +86,6 @@ class Workspace:
         U, V = self.outward(state)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 
-    def _turned(self, U: Array, V: Array) -> tuple[Array, Array]:
+    def turned(self, U: Array, V: Array) -> tuple[Array, Array]:
+        """The factors of X as those of its transpose, or back, if the longer side is to be first."""
         return (V, U) if self.transposed else (U, V)

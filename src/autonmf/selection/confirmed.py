@@ -15,9 +15,11 @@ def choose_rank(
 ) -> tuple[RankPath, RankEstimate]:
     """Choose a rank, evaluate its loss and its neighbours' on X, and choose again until that settles.
 
-    Returns the path with the losses on X, and the choice.
+    Returns the path with the losses on X, and the choice. A choice by the evened copy is settled at once.
     """
     estimate = select_rank(path, rule, tau=tau)
+    if rule == "auto":
+        return path, estimate
     for _ in range(MAX_ROUNDS):
         around = {estimate.rank + step for step in (-1, 0, 1)}
         if all(point.on_X for point in path.points if point.rank in around):

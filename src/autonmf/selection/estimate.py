@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from autonmf._plots import Plottable
 from autonmf._types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class RankEstimate:
+class RankEstimate(Plottable):
     """The rank that a rule chose, and what it looked at."""
 
     rank: int

@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from autonmf.selection import RULES, RankEstimate
+from autonmf.selection import RankEstimate
 
 Method = Callable[[Any, int, int], Any]
 
 
 def find_methods(names: Iterable[str] | None = None) -> dict[str, Method]:
     """The methods with these names, by default all: our rules, then the baselines if they are installed."""
-    known = {"marginal-2": _ours("marginal", 2.0), "marginal-5": _ours("marginal", 5.0)}
-    if "auto" in RULES:
-        known["auto"] = _ours("auto")
+    known = {
+        "auto": _ours("auto"),
+        "marginal-2": _ours("marginal", 2.0),
+        "marginal-5": _ours("marginal", 5.0),
+    }
     known |= {name: method for name, method in _baselines().items() if name not in known}
     wanted = list(known) if names is None else list(names)
     if unknown := [name for name in wanted if name not in known]:

@@ -1,0 +1,122 @@
+"""The path of X by way of its evened copy, where faint components are as plain as bright ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autonmf._random import as_generator
+from autonmf._threads import one_pool
+from autonmf._types import Array
+from autonmf.data import Data, compress, compress_onto, even_out, to_unit_scale
+from autonmf.model.objective import Problem
+from autonmf.model.spectral import leading_triplet
+from autonmf.path.explore import Exploration, explore
+from autonmf.path.grids import CROSSING, breakpoints_of
+from autonmf.path.options import PathOptions
+from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
+from autonmf.path.workspace import Workspace
+from autonmf.solvers import Run, State
+
+
+def explore_evened(data: Data, options: PathOptions) -> Exploration:
+    """Search a path of the evened copy Y of X, and scale its solutions back.
+
+    What was seen on Y becomes the path's `Evidence`.
+    """
+    rng = as_generator(options.random_state)
+    with one_pool():
+        unit, scale = to_unit_scale(data)
+        even = even_out(unit)
+        a, b = (np.sqrt(scale) * scales for scales in (even.a, even.b))
+        found, prepared = explore(even, replace(options, init=_evened(options.init, a, b), random_state=rng))
+        workspace = _workspace(data, b if prepared.transposed else a, prepared, options)
+        solutions, found = list(found.points), replace(found, points=())
+        losses = np.array([solution.loss for solution in solutions]) / (0.5 * even.squared_norm())
+        u, sigma, v = leading_triplet(workspace.compressed or workspace.scaled)
+        points, visits = _scaled_back(solutions, found.visits, workspace, a, b, options)
+        path = RankPath(
+            points=points,
+            visits=visits,
+            shape=data.shape,
+            squared_norm=data.squared_norm(),
+            spectral_norm=sigma * workspace.scale,
+            mu=options.mu * workspace.scale,
+            delta=options.delta * workspace.scale,
+            complete=found.complete,
+            settings=options.settings() | {"engine": workspace.engine},
+        )
+        evidence = Evidence(
+            shape=path.shape,
+            ranks=path.ranks,
+            losses=losses,
+            losses_of_X=path.relative_losses,
+            spectrum=_spectrum(prepared, points[-1].rank, rng),
+            spectrum_of_X=_spectrum(workspace, points[-1].rank, rng),
+            complete=path.complete,
+        )
+        path = replace(path, evidence=evidence, points=_with_leading(points, workspace, u * sigma, v))
+    return Exploration(path, workspace)
+
+
+def _evened(init: str | tuple[Any, Any], a: Array, b: Array) -> str | tuple[Any, Any]:
+    """Given factors of X as factors of Y; `initial_point` says what is wrong with others."""
+    if isinstance(init, str) or [len(np.atleast_1d(factor)) for factor in init] != [len(a), len(b)]:
+        return init
+    return np.asarray(init[0]) / a[:, None], np.asarray(init[1]) / b[:, None]
+
+
+def _spectrum(view: Workspace, rank: int, rng: np.random.Generator) -> Array:
+    """The leading squared singular values, as shares of their sum."""
+    leading = view.compressed or compress(view.scaled, rank, rng)
+    squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
+    return np.asarray(np.maximum(squares, 0.0) / leading.squared_norm())
+
+
+def _with_leading(
+    points: tuple[PathPoint, ...], workspace: Workspace, u: Array, v: Array
+) -> tuple[PathPoint, ...]:
+    """The points with the best one of rank one, where that was visited."""
+    if points[0].rank > 1:
+        return points
+    state = State.start(Problem(workspace.compressed or workspace.scaled), u, v).balanced()
+    best = workspace.point(0.0, Run(state, points[0].n_iter, "leading pair"))
+    return (replace(best, lam=points[0].lam), *points[1:])
+
+
+def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) -> Workspace:
+    """X prepared as its evened copy was: diag(a) L spans the range of X if L spans that of Y."""
+    workspace = Workspace.of(data, scale=options.scale, tall=options.grid == "exact")
+    if prepared.compressed is None:
+        return workspace
+    basis = prepared.compressed.L * (a / np.sqrt(workspace.scale))[:, None]
+    return replace(workspace, compressed=compress_onto(workspace.scaled, basis))
+
+
+def _scaled_back(
+    solutions: list[PathPoint], visits: Sequence[Visit], workspace: Workspace, a: Array, b: Array,
+    options: PathOptions,
+) -> tuple[tuple[PathPoint, ...], tuple[Visit, ...]]:  # fmt: skip
+    """The solutions for Y as solutions for X, with the λ at which each would lose a component.
+
+    The list is emptied on the way: a path is as large as a good part of X.
+    """
+    problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
+    dtype, root = problem.data.dtype, np.sqrt(workspace.scale)
+    rows, columns = ((scales / root).astype(dtype)[:, None] for scales in (a, b))
+    points, passed, lam = [], [], 0.0
+    while solutions:
+        solution = solutions.pop()
+        visit = min((v for v in visits if v.rank == solution.rank), key=lambda v: v.loss)
+        factors = workspace.turned(solution.U * rows, solution.V * columns)
+        U, V = (np.asfortranarray(factor, dtype=dtype) for factor in factors)
+        state = State.start(problem, U, V).balanced()
+        ahead = float(breakpoints_of(state).min())
+        point = workspace.point(lam, Run(state, solution.n_iter, visit.reason))
+        points.append(point)
+        passed.append(visit._replace(lam=point.lam, loss=point.loss, next_lam=ahead * workspace.scale**2))
+        lam = max(lam, (1 + CROSSING) * ahead)
+    return tuple(reversed(points)), tuple(passed)

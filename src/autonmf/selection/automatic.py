@@ -1,0 +1,133 @@
+r"""The default rule: a probability for every rank, from four features with fixed weights.
+
+With the `features` of rank k the score is
+
+.. math:: z_k = w_1\,\mathrm{step}_k + w_2\,\mathrm{bend}_k - w_3\min(\log_{10}^+\mathrm{remainder}_k, 1)
+    + w_4\min(\log_{10}^+\mathrm{remainder}_{k-1}, \tfrac12),
+
+and the probability of k is proportional to :math:`e^{z_k}`. The weights are those of a conditional logit
+model fitted to data of known rank; docs/selection.md tells how, and on what. Rank one has no step before it:
+its score is the usual one of the others, plus a bonus that shrinks if what it leaves is not quite like noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.path import Evidence
+from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.features import NO_STEP, Features, features_of
+
+WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of step, bend, remainder after and remainder before
+
+MOST_LEFT, MOST_BEFORE = 1.0, 0.5
+"""Remainders count up to ten and up to three times the edge of noise."""
+
+ALONE, UNLIKE_NOISE, STEP_ELSEWHERE = 9.0, 16.0, 10.0
+"""The bonus of rank one, and what it loses for each decade from noise, and for each of a step elsewhere."""
+
+LIKE_NOISE = 1.6
+"""Remainders up to this are called noise in words."""
+
+CREDIBLE = 0.9
+"""The plausible ranks are the likeliest ones that together have this probability."""
+
+RIVAL = 0.6
+"""Another rank with this share of the chosen one's probability is equally supported."""
+
+
+def auto_rule(evidence: Evidence) -> RankEstimate:
+    """The likeliest rank."""
+    features = features_of(evidence)
+    candidates = np.isin(features.rank, np.append(1, evidence.ranks))
+    scores = np.where(candidates, scores_of(features), -np.inf)
+    probabilities = _probabilities(scores)
+    best = int(np.argmax(probabilities))
+    return RankEstimate(
+        rank=best + 1,
+        rule="auto",
+        why=_why(features, best),
+        evidence={
+            "rank": features.rank,
+            "loss": features.loss,
+            "drop": features.drop,
+            "ratio": features.ratio,
+            "bend": features.bend,
+            "remainder": features.remainder,
+            "score": scores,
+            "probability": probabilities,
+        },
+        plausible=_plausible(probabilities),
+        confidence=float(probabilities[best]) if len(probabilities) > 1 else None,
+        warnings=tuple(_warnings(features, probabilities, best, evidence)),
+    )
+
+
+def columns_of(features: Features) -> Array:
+    """What the weights multiply: one row a rank, one column a feature."""
+    after, before = (np.log10(np.maximum(r, 1.0)) for r in (features.remainder, features.before))
+    return np.column_stack(
+        [features.step, features.bend, -np.minimum(after, MOST_LEFT), np.minimum(before, MOST_BEFORE)]
+    )
+
+
+def scores_of(features: Features) -> Array:
+    """The score z of every rank."""
+    scores = np.asarray(columns_of(features) @ np.array(WEIGHTS))
+    if len(scores) > 1:
+        unlike = abs(np.log10(max(features.noise, 1e-3)))
+        elsewhere = features.step[1:].max() - np.log10(NO_STEP)
+        scores[0] = np.median(scores[1:]) + ALONE - UNLIKE_NOISE * unlike - STEP_ELSEWHERE * elsewhere
+    return scores
+
+
+def _probabilities(scores: Array) -> Array:
+    likelihoods = np.exp(scores - scores.max())
+    return np.asarray(likelihoods / likelihoods.sum())
+
+
+def _plausible(probabilities: Array) -> tuple[int, ...]:
+    order = np.argsort(-probabilities, kind="stable")
+    needed = int(np.searchsorted(np.cumsum(probabilities[order]), CREDIBLE)) + 1
+    return tuple(sorted(int(i) + 1 for i in order[:needed]))
+
+
+def _why(features: Features, best: int) -> str:
+    """One sentence on the rank at index ``best``."""
+    rank, remainder = best + 1, features.remainder[best]
+    if len(features.rank) == 1:
+        return "the path has no rank but one"
+    if rank == 1:
+        if not features.drop[1:].max() > 0.0:
+            return "no component lowers the loss beyond the first"
+        return f"what one component leaves looks like noise: {features.noise:.2f} times its edge"
+    left = (
+        f"what {rank} components leave looks like noise"
+        if remainder < LIKE_NOISE
+        else f"what {rank} components leave is {remainder:.3g} times the edge of noise"
+    )
+    if features.ratio[best] < NO_STEP:
+        return f"the drops of the loss bend at {rank} components, without a clear step; {left}"
+    ratio = features.ratio[best]
+    times = f"{ratio:.3g} times as much as" if np.isfinite(ratio) and ratio < 1e4 else "far more than"
+    return f"component {rank} lowers the loss {times} the next one would; {left}"
+
+
+def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:
+    rank, largest = best + 1, len(probabilities)
+    found = []
+    if largest == 1:
+        found.append("the path has one rank only: nothing was chosen")
+    elif rank == 1:
+        found.append("no structure beyond rank one")
+    elif rank == largest:
+        found.append(f"the rank is at the bound: raise max_rank above {largest}")
+    elif features.ratio[best] < NO_STEP:
+        found.append("no elbow: the loss keeps falling, and the rank is where it begins to fall less")
+    order = np.argsort(-probabilities, kind="stable")
+    if largest > 1 and rank > 1 and probabilities[order[1]] > RIVAL * probabilities[best]:
+        found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
+    if not evidence.complete:
+        found.append("the path is incomplete")
+    return found

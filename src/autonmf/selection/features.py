@@ -1,0 +1,135 @@
+r"""What speaks for a rank, as numbers.
+
+With :math:`d_k = \ell_{k-1}-\ell_k` the drop of the loss that component k brings:
+
+- *step*: how many times more component k brings than the next one would, :math:`\frac{d_k+f}{d_{k+1}+f}`. It
+  has to be two at least on the evened copy Y, where faint components count, and is as large as on X, where
+  components made of faint noise do not. The floor f is a part of the last singular value's square: drops
+  below it are noise, or come from ranks that were hardly iterated.
+- *bend*: how well two straight lines, one up to k and one beyond, describe the roots of the drops of Y.
+- *remainder*: the largest singular value of what k components leave of X, squared, over the edge that noise
+  of the same energy has (Marchenko and Pastur, 1967): about one if noise is all that is left.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.path import Evidence
+
+FLOOR = 0.25
+"""The floor f under the drops, as a share of the squared singular value at the largest rank."""
+
+NEGLIGIBLE = 1e-6
+"""The floor f at least, as a share of ‖Y‖²: data without noise have no other."""
+
+HARDLY_ITERATED = 25
+"""From this rank up a path only leads down, and the spectrum stands in for the drops."""
+
+NO_STEP, CLEAR_STEP = 2.0, 100.0
+"""Ratios of drops up to the first, the paper's τ for real data, say nothing; from the second on, no more."""
+
+BENT_UP_TO = 0.8
+"""The share of the ranks in which a bend is looked for: at the very first the loss still falls by itself."""
+
+EXACT = 1e-9
+"""Less than this share of ‖Y‖² left is a remainder of rounding errors."""
+
+
+class Features(NamedTuple):
+    """One row for each rank from one to the largest visited."""
+
+    rank: Array
+    loss: Array  # the share of ‖Y‖² that is not explained, never increasing
+    drop: Array
+    ratio: Array  # this drop over the next
+    step: Array  # log10 of the same on X where Y has one, between two limits
+    bend: Array
+    remainder: Array  # of X; 1: like noise
+    before: Array  # the remainder of X before this component
+    noise: float  # the remainder of Y at rank one
+
+
+def features_of(evidence: Evidence) -> Features:
+    """The features of every rank."""
+    largest = int(evidence.ranks[-1])
+    spectrum, of_X = (
+        np.pad(values, (0, largest + 2)) for values in (evidence.spectrum, evidence.spectrum_of_X)
+    )
+    losses = _losses(evidence.ranks, evidence.losses, spectrum)
+    drops, drops_of_X = -np.diff(losses), -np.diff(_losses(evidence.ranks, evidence.losses_of_X, of_X))
+    steps, steps_of_X = _steps(drops, spectrum), _steps(drops_of_X, of_X)
+    remainders = _remainders(evidence.shape, of_X, largest)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = drops[:-1] / drops[1:]
+    return Features(
+        rank=np.arange(1, largest + 1),
+        loss=losses[1:-1],
+        drop=drops[:-1],
+        ratio=ratios,
+        step=np.log10(np.where(steps >= NO_STEP, np.clip(steps_of_X, NO_STEP, CLEAR_STEP), NO_STEP)),
+        bend=_bends(drops[:-1]),
+        remainder=remainders[1:],
+        before=remainders[:-1],
+        noise=float(_remainders(evidence.shape, spectrum, largest)[1]),
+    )
+
+
+def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
+    """ℓ₀ = 1, ℓ₁ to that of the largest rank, and one more by the spectrum; never increasing.
+
+    Between ranks that were visited it is straight.
+    """
+    beyond = ranks > 1
+    known = np.append([1.0, 1.0 - spectrum[0]], losses[beyond])
+    visited = np.interp(np.arange(ranks[-1] + 1), np.append([0, 1], ranks[beyond]), known)
+    falling = np.minimum.accumulate(visited)
+    return np.asarray(np.append(falling, falling[-1] - spectrum[ranks[-1]]))
+
+
+def _steps(drops: Array, spectrum: Array) -> Array:
+    """Each drop over the next, with a floor under both; by the spectrum where the path hardly iterates."""
+    largest = len(drops) - 1
+    floor = FLOOR * spectrum[largest - 1] + NEGLIGIBLE
+    by_path, by_spectrum = ((d[:largest] + floor) / (d[1 : largest + 1] + floor) for d in (drops, spectrum))
+    return np.asarray(np.where(np.arange(1, largest + 1) < HARDLY_ITERATED, by_path, by_spectrum))
+
+
+def _remainders(shape: tuple[int, int], spectrum: Array, largest: int) -> Array:
+    """σ²_{k+1} over the edge v(√(n-k) + √(m-k))² of noise with the variance v of what k components leave."""
+    k = np.arange(largest + 1)
+    n, m = (np.maximum(side - k, 1) for side in shape)
+    left = 1.0 - np.append(0.0, np.cumsum(spectrum))[: largest + 1]
+    edge = left / (n * m) * (np.sqrt(n) + np.sqrt(m)) ** 2
+    something = (left > EXACT) & (k < min(shape) - 1)
+    return np.where(something, spectrum[: largest + 1] / np.where(something, edge, 1.0), 1.0)
+
+
+def _bends(drops: Array) -> Array:
+    """-log10 of the root mean square distance from two lines that part at each rank; the least elsewhere.
+
+    Ranks weigh 1/k, so that 4 to 8 count as much as 20 to 40 and the upper bound matters little.
+    """
+    ranks = np.arange(2, max(int(BENT_UP_TO * len(drops)), 3) + 1)
+    bends = np.full(len(drops), np.nan)
+    heights = np.sqrt(np.maximum(drops[1 : ranks[-1]], 0.0))
+    if len(heights) >= 3 and heights.max() > 0:
+        weights = 1.0 / ranks[: len(heights)]
+        y = heights / heights.max()
+        parted = [
+            _misfit(weights[:i], y[:i]) + _misfit(weights[i:], y[i:]) for i in range(1, len(heights) - 1)
+        ]
+        bends[1 : len(heights) - 1] = -0.5 * np.log10(np.array(parted) / weights.sum() + 1e-12)
+    return np.where(np.isnan(bends), np.nanmin(bends) if np.isfinite(bends).any() else 0.0, bends)
+
+
+def _misfit(weights: Array, y: Array) -> float:
+    """The weighted sum of squares about the best line through equidistant points."""
+    x = np.arange(len(y)) - np.average(np.arange(len(y)), weights=weights)
+    y = y - np.average(y, weights=weights)
+    spread = float(weights @ x**2)
+    slope = float(weights @ (x * y)) / spread if spread > 0 else 0.0
+    return float(weights @ (y - slope * x) ** 2)
