@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
-from autonmf.datasets import make_low_rank
+from autonmf.datasets import (
+    Dataset,
+    fetch_bbc,
+    fetch_olivetti,
+    fetch_pbmc3k,
+    fetch_samson,
+    make_low_rank,
+)
+from autonmf.datasets.home import environment_home, find
 
 
 @dataclass(frozen=True)
@@ -48,39 +51,21 @@ PAPER = [
 SHAPES = [synthetic(20000, 200, 20), synthetic(200, 20000, 20)]
 
 
-def data_home() -> Path | None:
-    """Where the shared data sets are: ``AUTONMF_DATA``, if set and present."""
-    home = Path(os.environ.get("AUTONMF_DATA", ""))
-    return home if str(home) != "." and home.is_dir() else None
-
-
 def real() -> Iterator[Case]:
-    """The real data sets of a data home; none without one."""
-    home = data_home()
+    """The real data sets of the folder ``AUTONMF_DATA``; none without one."""
+    home = environment_home()
     if home is None:
         return
-    for name, rank in (("samson", 3), ("olivetti_faces", 10)):
-        if (file := home / f"{name}.npz").exists():
-            yield Case(name, rank, False, False, partial(_dense, file))
-    for name, rank, prepare in (("pbmc3k", 9, _log_normalised), ("bbc_news", 5, _csr)):
-        if (file := home / f"{name}.npz").exists():
-            yield Case(f"{name} (sparse)", rank, False, False, partial(prepare, file))
+    cases: list[tuple[str, str, int, Callable[[], Any]]] = [
+        ("samson", "samson.npz", 3, lambda: _fetched(fetch_samson, home).T),  # a band a row
+        ("olivetti_faces", "olivetti_faces.npz", 10, lambda: _fetched(fetch_olivetti, home)),
+        ("pbmc3k (sparse)", "pbmc3k.npz", 9, lambda: _fetched(fetch_pbmc3k, home, normalize=True)),
+        ("bbc_news (sparse)", "bbc_news.npz", 5, lambda: _fetched(fetch_bbc, home)),
+    ]
+    for name, file, rank, load in cases:
+        if find(file, home) is not None:
+            yield Case(name, rank, False, False, load)
 
 
-def _dense(file: Path) -> Any:
-    with np.load(file) as stored:
-        return stored["X"].astype(np.float64)
-
-
-def _csr(file: Path) -> Any:
-    with np.load(file) as s:
-        parts = (s["data"].astype(np.float64), s["indices"], s["indptr"])
-        return sparse.csr_matrix(parts, shape=tuple(s["shape"]))
-
-
-def _log_normalised(file: Path) -> Any:
-    """Each cell scaled to 1e4 counts, then log(1 + x)."""
-    X = _csr(file)
-    X = sparse.csr_matrix(sparse.diags(1e4 / np.asarray(X.sum(axis=1)).ravel()) @ X)
-    X.data = np.log1p(X.data)
-    return X
+def _fetched(fetch: Callable[..., Dataset], home: Path, **options: Any) -> Any:
+    return fetch(data_home=home, download=False, **options).X

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from scipy import sparse
+from autonmf.datasets.home import ENVIRONMENT, environment_home
+from autonmf.datasets.home import find as find_in
+from autonmf.datasets.stored import read, read_csr
 
-from autonmf._types import Array
+__all__ = ["data_home", "find", "need", "read", "read_csr"]
 
 
 def data_home() -> Path | None:
     """The folder ``AUTONMF_DATA``, else ``../shared/data`` from the project's root; None where absent."""
-    named = os.environ.get("AUTONMF_DATA")
-    home = Path(named) if named else Path(__file__).resolve().parents[5] / "shared" / "data"
+    if os.environ.get(ENVIRONMENT):
+        return environment_home()
+    home = Path(__file__).resolve().parents[5] / "shared" / "data"
     return home if home.is_dir() else None
 
 
 def find(file: str) -> Path | None:
     """A file of the data home, or None."""
     home = data_home()
-    return home / file if home is not None and (home / file).is_file() else None
+    return None if home is None else find_in(file, home)
 
 
 def need(file: str) -> Path:
@@ -30,20 +31,6 @@ def need(file: str) -> Path:
     found = find(file)
     if found is None:
         raise FileNotFoundError(
-            f"no {file} in the data home: set AUTONMF_DATA to the folder of the benchmark data"
+            f"no {file} in the data home: set {ENVIRONMENT} to the folder of the benchmark data"
         )
     return found
-
-
-def read(file: Path, key: str) -> Array:
-    """One array of an npz file."""
-    with np.load(file) as stored:
-        array: Array = stored[key]
-        return array
-
-
-def read_csr(file: Path) -> Any:
-    """The sparse matrix of an npz file with CSR parts."""
-    with np.load(file) as s:
-        parts = (s["data"].astype(np.float64), s["indices"], s["indptr"])
-        return sparse.csr_matrix(parts, shape=(int(s["shape"][0]), int(s["shape"][1])))

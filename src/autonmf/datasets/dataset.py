@@ -1,0 +1,102 @@
+"""`Dataset`: what a loader returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from autonmf._types import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A data matrix with samples in rows, and what is known of it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        The nonnegative data: a pixel, cell, document, image or patient a row.
+    rank : int or None
+        The agreed number of components; None where there is none. It counts materials, cell types or
+        sections, not components of a factorisation: a reference, no truth.
+    preprocessing : str
+        What the loader did to the published numbers.
+    source, licence : str
+        Who published the data, and under what terms.
+    U : ndarray of shape (n_samples, rank) or None
+        Reference weights (abundances).
+    V : ndarray of shape (n_features, rank) or None
+        Reference components (endmember spectra), so that X is about U Vᵀ up to the scale of the components.
+    component_names : tuple of str
+        Names of the columns of U and V.
+    labels : ndarray of int of shape (n_samples,) or None
+        The class of each sample; -1: none.
+    label_names : tuple of str
+        Name of each class.
+    feature_names : tuple of str
+        Names of the columns of X (genes, terms).
+    texts : tuple of str
+        The documents.
+    bands : ndarray of int of shape (n_features,) or None
+        Channel of the sensor, counted from 1, of each column of X.
+    image_shape : tuple of int or None
+        Rows and columns of an image: of all samples (spectral data) or of one sample (pictures).
+    image_order : {"C", "F"}
+        Whether pixels follow each other along the rows ("C") or down the columns ("F") of an image.
+    """
+
+    name: str
+    X: Any
+    rank: int | None
+    preprocessing: str
+    source: str
+    licence: str
+    U: Array | None = None
+    V: Array | None = None
+    component_names: tuple[str, ...] = ()
+    labels: Array | None = None
+    label_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    bands: Array | None = None
+    image_shape: tuple[int, int] | None = None
+    image_order: Literal["C", "F"] = "F"
+
+    def image(self, pixels: Array) -> Array:
+        """A vector over the pixels as an upright image.
+
+        Parameters
+        ----------
+        pixels : array of shape (n_pixels,)
+            For spectral data a column of X or of U, for pictures a row of X or a component.
+
+        Returns
+        -------
+        ndarray of shape `image_shape`
+        """
+        if self.image_shape is None:
+            raise ValueError(f"{self.name} holds no images")
+        return np.reshape(np.asarray(pixels), self.image_shape, order=self.image_order)
+
+    def __repr__(self) -> str:
+        n, m = self.X.shape
+        return f"<Dataset {self.name}: {n} x {m}, reference rank {self.rank}>"
+
+
+def floating(dtype: DTypeLike) -> np.dtype[Any]:
+    """The type asked for, which has to be float64 or float32."""
+    asked = np.dtype(dtype)
+    if asked not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype must be float64 or float32, got {asked}")
+    return asked
+
+
+def codes(names: list[str]) -> tuple[Array, tuple[str, ...]]:
+    """Classes given by name, as numbers in order of first appearance, and the name of each number."""
+    order = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.array([order[name] for name in names], dtype=np.int64), tuple(order)
