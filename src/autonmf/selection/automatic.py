@@ -12,6 +12,8 @@ its score is the usual one of the others, plus a bonus that shrinks if what it l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autonmf._types import Array
@@ -40,9 +42,8 @@ RIVAL = 0.6
 def auto_rule(evidence: Evidence) -> RankEstimate:
     """The likeliest rank."""
     features = features_of(evidence)
-    candidates = np.isin(features.rank, np.append(1, evidence.ranks))
-    scores = np.where(candidates, scores_of(features), -np.inf)
-    probabilities = _probabilities(scores)
+    scores = scores_of(features, evidence.ranks)
+    probabilities = probabilities_of(scores)
     best = int(np.argmax(probabilities))
     return RankEstimate(
         rank=best + 1,
@@ -58,7 +59,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "score": scores,
             "probability": probabilities,
         },
-        plausible=_plausible(probabilities),
+        plausible=plausible_of(probabilities),
         confidence=float(probabilities[best]) if len(probabilities) > 1 else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
@@ -72,22 +73,24 @@ def columns_of(features: Features) -> Array:
     )
 
 
-def scores_of(features: Features) -> Array:
-    """The score z of every rank."""
-    scores = np.asarray(columns_of(features) @ np.array(WEIGHTS))
+def scores_of(features: Features, visited: Array, weights: Sequence[float] = WEIGHTS) -> Array:
+    """The score z of rank one and of every rank visited; -∞ for the others."""
+    scores = np.asarray(columns_of(features) @ np.array(weights))
     if len(scores) > 1:
         unlike = abs(np.log10(max(features.noise, 1e-3)))
         elsewhere = features.step[1:].max() - np.log10(NO_STEP)
         scores[0] = np.median(scores[1:]) + ALONE - UNLIKE_NOISE * unlike - STEP_ELSEWHERE * elsewhere
-    return scores
+    return np.where(np.isin(features.rank, np.append(1, visited)), scores, -np.inf)
 
 
-def _probabilities(scores: Array) -> Array:
+def probabilities_of(scores: Array) -> Array:
+    """The probability of every rank."""
     likelihoods = np.exp(scores - scores.max())
     return np.asarray(likelihoods / likelihoods.sum())
 
 
-def _plausible(probabilities: Array) -> tuple[int, ...]:
+def plausible_of(probabilities: Array) -> tuple[int, ...]:
+    """The likeliest ranks that together are `CREDIBLE`."""
     order = np.argsort(-probabilities, kind="stable")
     needed = int(np.searchsorted(np.cumsum(probabilities[order]), CREDIBLE)) + 1
     return tuple(sorted(int(i) + 1 for i in order[:needed]))

@@ -60,7 +60,9 @@ def features_of(evidence: Evidence) -> Features:
         np.pad(values, (0, largest + 2)) for values in (evidence.spectrum, evidence.spectrum_of_X)
     )
     losses = _losses(evidence.ranks, evidence.losses, spectrum)
-    drops, drops_of_X = -np.diff(losses), -np.diff(_losses(evidence.ranks, evidence.losses_of_X, of_X))
+    drops, drops_of_X = (
+        curve[:-1] - curve[1:] for curve in (losses, _losses(evidence.ranks, evidence.losses_of_X, of_X))
+    )
     steps, steps_of_X = _steps(drops, spectrum), _steps(drops_of_X, of_X)
     remainders = _remainders(evidence.shape, of_X, largest)
     with np.errstate(divide="ignore", invalid="ignore"):
