@@ -21,11 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from autonmf import select_rank
-from autonmf._types import Array
 from autonmf.bench.order.family import choose_families
 from autonmf.data import as_data
 from autonmf.path import PathOptions, RankPath, explore
-from autonmf.path.grids import ExactPath
+from autonmf.path.grids import ExactPath, breakpoints_of
 from autonmf.solvers import Budget, State, make_solver
 
 SEEDS = range(3)
@@ -35,7 +34,8 @@ class DropWeakest(ExactPath):
     """What the proximal step would do: the component of the smallest breakpoint is dropped."""
 
     @staticmethod
-    def one_fewer(state: State, breakpoints: Array) -> State:
+    def one_fewer(state: State) -> State:
+        breakpoints = breakpoints_of(state)
         return state.selected(np.arange(len(breakpoints)) != np.argmin(breakpoints))
 
 

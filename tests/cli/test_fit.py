@@ -22,7 +22,7 @@ def test_says_what_it_found(run, counts: Path) -> None:
     result = run("fit", counts)
     assert result.code == 0
     assert "counts.csv: 60 x 40" in result.out
-    assert re.search(r"^rank 3: component 3 lowers the loss", result.out, re.MULTILINE)
+    assert re.search(r"^rank 3 .confidence 99%.: component 3 lowers the loss", result.out, re.MULTILINE)
     assert "add --out FOLDER" in result.out
     assert result.err.startswith("note: Read as text with cells separated by ',', a header, row labels")
     assert sorted(counts.parent.iterdir()) == [counts]

@@ -18,7 +18,7 @@ from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.model.penalty import ColumnPenalty
 
-TRUSTED_DIGITS = 1e5
+TRUSTED_DIGITS = 1e4
 """Gram products give the loss to about eps·‖X‖²; below 1e5·eps·‖X‖² the residual itself is formed."""
 
 

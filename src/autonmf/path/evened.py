@@ -32,7 +32,9 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         unit, scale = to_unit_scale(data)
         even = even_out(unit)
         a, b = (np.sqrt(scale) * scales for scales in (even.a, even.b))
-        found, prepared = explore(even, replace(options, init=_evened(options.init, a, b), random_state=rng))
+        found, prepared = explore(
+            even, replace(options, init=_evened(options.init, a, b), lambdas=False, random_state=rng)
+        )
         workspace = _workspace(data, b if prepared.transposed else a, prepared, options)
         solutions, found = list(found.points), replace(found, points=())
         losses = np.array([solution.loss for solution in solutions]) / (0.5 * even.squared_norm())

@@ -93,6 +93,7 @@ class ExactPath:
     """
 
     budget: Callable[[int], Budget] | None = None  # iterations at a rank; None: until the stop rule holds
+    lambdas: bool = True  # False: nobody asks where plateaus end, and all are left at 0
 
     def follow(
         self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
@@ -101,22 +102,22 @@ class ExactPath:
         problem = problem.at(0.0)
         solver = solver.plateau()
         state = solver.init(problem, U, V)
-        lam = 0.0
+        lam, first = 0.0, True
         while True:
-            rule = self._stopping(stopping, state.rank, first=lam == 0.0)
+            rule = self._stopping(stopping, state.rank, first=first)
             result = solve(solver, state, rule, state.rank - lowest + 1)
             state = result.state.balanced().compact()
             if state.rank == 0:
                 return
-            ahead = breakpoints_of(state)
+            ahead = breakpoints_of(state) if self.lambdas else np.zeros(1)
             yield Stop(lam, replace(result, state=state), _first(ahead))
             if state.rank <= lowest:
                 return
             lam = max(lam, float((1 + CROSSING) * ahead.min()))
-            state = self.one_fewer(state, ahead)
+            state, first = self.one_fewer(state), False
 
     @staticmethod
-    def one_fewer(state: State, breakpoints: Array) -> State:
+    def one_fewer(state: State) -> State:
         """The start at the next rank: two components merged."""
         return state.merged(cheapest_merger(state.gram_U, state.gram_V))
 

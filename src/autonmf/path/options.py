@@ -42,6 +42,7 @@ class PathOptions:
     n_starts: int = 1
     engine: str = "auto"
     scale: bool = True
+    lambdas: bool = True  # False: the exact path need not find the ends of its plateaus
     time_budget: float | None = None
     n_jobs: int | None = None
     callback: Callback | None = None
@@ -85,11 +86,11 @@ class PathOptions:
         if self.grid != "exact":
             raise ValueError(f"unknown grid {self.grid!r}; choose one of {', '.join(GRIDS)}")
         if callable(self.budget):
-            return ExactPath(_fixed(self.budget))
+            return ExactPath(_fixed(self.budget), self.lambdas)
         if self.budget == "full":
-            return ExactPath()
+            return ExactPath(None, self.lambdas)
         if self.budget == "auto":
-            return ExactPath(make_solver(self.solver).plateau().budget)
+            return ExactPath(make_solver(self.solver).plateau().budget, self.lambdas)
         raise ValueError(f"unknown budget {self.budget!r}; choose 'auto', 'full' or a function of the rank")
 
     def first_rank(self, shape: tuple[int, int]) -> int:

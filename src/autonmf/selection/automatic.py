@@ -32,6 +32,9 @@ ALONE, UNLIKE_NOISE, STEP_ELSEWHERE = 9.0, 16.0, 10.0
 LIKE_NOISE = 1.6
 """Remainders up to this are called noise in words."""
 
+SURE = 0.99
+"""The largest confidence: a few hundred matrices of known rank do not tell more."""
+
 CREDIBLE = 0.9
 """The plausible ranks are the likeliest ones that together have this probability."""
 
@@ -60,7 +63,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "probability": probabilities,
         },
         plausible=plausible_of(probabilities),
-        confidence=float(probabilities[best]) if len(probabilities) > 1 else None,
+        confidence=min(float(probabilities[best]), SURE) if len(probabilities) > 1 else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
 
