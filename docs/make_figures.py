@@ -43,7 +43,7 @@ def readme() -> None:
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.3), width_ratios=[1, 1, 1.15], layout="constrained")
     X, _, _ = make_low_rank(1000, 400, rank=10, noise=0.3, random_state=0)
     drops(axes[0], AutoNMF(random_state=0).fit(X), "1000 x 400, ten noisy components")
-    swimmer = AutoNMF(n_starts=8, tau=2.0, random_state=0).fit(load_swimmer())
+    swimmer = AutoNMF(random_state=0).fit(load_swimmer())
     drops(axes[1], swimmer, "Swimmer, 256 images")
     parts = swimmer.components_.reshape(-1, 32, 32)
     rows = [np.hstack([p / p.max() for p in parts[i : i + 4]]) for i in range(0, len(parts) - 3, 4)]

@@ -130,7 +130,10 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
     elif rank == largest:
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
     elif features.ratio[best] < NO_STEP:
-        found.append("no elbow: the loss keeps falling, and the rank is where it begins to fall less")
+        found.append(
+            f"no elbow: the loss keeps falling up to rank {largest}, and the rank is where it begins to fall "
+            "less; raise max_rank if you expect more"
+        )
     order = np.argsort(-probabilities, kind="stable")
     if largest > 1 and rank > 1 and probabilities[order[1]] > RIVAL * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
