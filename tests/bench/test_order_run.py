@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from autonmf.bench.order import find_methods, methods, run_order
-from autonmf.bench.order.code import code_digest
-from autonmf.bench.order.page import page
+from autonmf.bench.order import Row, find_methods, methods, run_order
+from autonmf.bench.order.run import SLOW
 from autonmf.bench.order.store import FILE
 from autonmf.selection import RankEstimate
 
@@ -83,24 +79,6 @@ def test_a_method_that_fails_does_not_stop_the_run(tmp_path: Path) -> None:
     assert "small seed 0, broken: ZeroDivisionError: no answer" in (tmp_path / "page.md").read_text()
 
 
-def test_page(tmp_path: Path) -> None:
-    rows = run_order(["few", "small"], {"three": Counting(), "unsure": unsure}, [0, 4], tmp_path, show=False)
-    text = (tmp_path / "page.md").read_text()
-    assert "4 instances of 2 families, seeds 0, 4, held-out families left out." in text
-    for title in ("# Rank selection", "## By group", "## By family", "## Every answer"):
-        assert title in text.splitlines()
-    tables = [line for line in text.splitlines() if line.startswith("|")]
-    answers = [line.split(" | ") for line in tables if line.startswith(("| few | 0 |", "| few | 4 |"))]
-    for cells, (three, two) in zip(answers, (rows[:2], rows[2:4]), strict=True):
-        assert cells[3] == str(three.truth)
-        assert cells[4] == ("**3**" if three.truth == 3 else "3")
-        assert cells[5] == ("**2**" if two.truth == 2 else "2")
-    assert "## Failures" not in text
-    assert f"Code {code_digest()}." in text
-    mixed = page([*rows, replace(rows[0], seed=9, code="other")])
-    assert "Answers of 2 states of the code are mixed" in mixed
-
-
 def test_quick_and_missing_data(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,6 +89,46 @@ def test_quick_and_missing_data(
     assert "samson: skipped, its file is not in the data home" in printed
     assert "Rank selection" in printed
     assert "small seed 7 three: 3" in printed
+
+
+def test_quick_leaves_out_slow_methods_unless_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Package:
+        METHODS = {name: lambda X: 3 for name in ("svht", *SLOW)}  # noqa: RUF012
+
+    assert set(SLOW) <= set(find_methods())
+    monkeypatch.setattr(methods, "import_module", lambda name: Package)
+    quick = run_order("small", None, [0, 1], quick=True, show=False)
+    assert [row.method for row in quick] == ["auto", "marginal-2", "marginal-5", "svht"]
+    named = run_order("small", ["ard"], [0, 1], quick=True, show=False)
+    assert [(row.method, row.seed) for row in named] == [("ard", 0)]
+
+
+def test_a_watcher_is_told_everything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.notes: list[Any] = []
+
+        def begins(self, answers: int) -> None:
+            self.notes.append(answers)
+
+        def skips(self, family: str) -> None:
+            self.notes.append(("skips", family))
+
+        def asks(self, family: str, seed: int, method: str) -> None:
+            self.notes.append(("asks", family, seed, method))
+
+        def answered(self, row: Row) -> None:
+            self.notes.append((row.family, row.seed, row.method, row.rank))
+
+    monkeypatch.setenv("AUTONMF_DATA", str(tmp_path))
+    run_order("small", {"three": Counting()}, [0], tmp_path, show=False)
+    watcher = Noting()
+    run_order(["small", "samson"], {"three": Counting()}, [0, 1], tmp_path, watcher=watcher)
+    told = [("skips", "samson"), 1, ("asks", "small", 1, "three"), ("small", 1, "three", 3)]
+    assert watcher.notes == told
+    assert capsys.readouterr().out == ""
 
 
 def test_our_methods() -> None:
@@ -145,23 +163,3 @@ def test_no_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(methods, "import_module", absent)
     assert {"marginal-2", "marginal-5"} <= set(find_methods())
-
-
-def test_command_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = [
-        "order",
-        "--families",
-        "small",
-        "--methods",
-        "marginal-5",
-        "--seeds",
-        "3",
-        "--out",
-        str(tmp_path),
-    ]
-    monkeypatch.setattr(sys, "argv", command)
-    runpy.run_module("autonmf.bench.order", run_name="__main__")
-    assert "small seed 3 marginal-5" in capsys.readouterr().out
-    assert (tmp_path / "page.md").exists()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from autonmf.cli import options
+from autonmf.cli import bench_app, options
 from autonmf.cli.console import tolerate_encoding
 from autonmf.cli.failure import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, say
-from autonmf.cli.settings import Grid, Input, Output, Search, Solver
+from autonmf.cli.settings import Experiment, Grid, Input, Look, Output, Page, Search, Solver
 
 app = typer.Typer(
     name="autonmf",
@@ -122,17 +123,57 @@ def fit(
     )
 
 
-@app.command()
-def bench(
-    what: options.Benchmark,
-    quick: options.Quick = False,
-    repeats: options.Repeats = 3,
-    out: options.BenchOut = None,
+@app.command(epilog="Example: autonmf report counts.csv --out counts.html")
+def report(
+    file: options.File,
+    var: options.Var = None,
+    transpose: options.Transpose = False,
+    header: options.Header = None,
+    labels: options.Labels = None,
+    n_components: options.NComponents = None,
+    max_rank: options.MaxRank = None,
+    solver: options.SolverName = Solver.pasm,
+    grid: options.GridName = Grid.exact,
+    tau: options.Tau = None,
+    n_starts: options.NStarts = 1,
+    seed: options.Seed = 0,
+    kind: options.KindName = None,
+    image_shape: options.ImageShape = None,
+    map_shape: options.MapShape = None,
+    column_order: options.ColumnOrder = False,
+    n_top: options.NTop = 10,
+    title: options.Title = None,
+    out: options.PageOut = None,
+    force: options.PageForce = False,
+    quiet: options.PageQuiet = False,
 ) -> None:
-    """Measure this installation against its peers, side by side."""
-    from autonmf.cli.bench import run
+    """Factorise the matrix in FILE and write an interactive page about it."""
+    from autonmf.cli.report import run
 
-    run(what, quick, repeats, out)
+    run(
+        Input(file, var, transpose, header, labels),
+        Search(n_components, max_rank, solver, grid, tau, n_starts, seed),
+        Look(kind, image_shape, map_shape, column_order, n_top, title),
+        Page(out, force, quiet),
+    )
+
+
+app.add_typer(bench_app.app, name="bench")
+
+
+@app.command(epilog="Example: autonmf reproduce all --quick --out reproduction")
+def reproduce(
+    experiment: options.ExperimentName = Experiment.all,
+    quick: options.QuickRun = False,
+    full: options.FullRun = False,
+    data_home: options.DataHome = None,
+    out: options.ReproduceOut = Path("reproduction"),
+    redraw: options.Redraw = False,
+) -> None:
+    """Run the paper's experiments again, and write a page with its numbers beside ours."""
+    from autonmf.cli.reproduce import run
+
+    run(experiment, quick, full, data_home, out, redraw)
 
 
 @app.command()

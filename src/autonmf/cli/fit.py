@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def run(source: Input, search: Search, output: Output) -> None:
     """Everything that the command does; the folder is checked before the work begins."""
     folder = None if output.folder is None else Folder.checked(output.folder, force=output.force)
-    table = _read(source)
+    table = read(source)
     for note in table.notes if not output.quiet else ():
         say("note", note)
     if folder is not None:
@@ -42,7 +42,8 @@ def run(source: Input, search: Search, output: Output) -> None:
         _report(source, table, found, folder)
 
 
-def _read(source: Input) -> Table:
+def read(source: Input) -> Table:
+    """The matrix that the command names."""
     with explained(f"read {source.file}"), warnings_said():
         table = read_matrix(source.file, variable=source.variable, header=source.header, labels=source.labels)
     return table.T if source.transpose else table

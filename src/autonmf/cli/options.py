@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from autonmf.cli.settings import Bench, Grid, Solver
+from autonmf.cli.settings import Experiment, Grid, Kind, Solver
 
 _reading = partial(typer.Option, rich_help_panel="Reading FILE")
 _search = partial(typer.Option, rich_help_panel="Finding the rank")
+_look = partial(typer.Option, rich_help_panel="Showing the components")
 _results = partial(typer.Option, rich_help_panel="Results")
+
+
+def _shape(text: str) -> tuple[int, int]:
+    rows, cross, columns = text.lower().partition("x")
+    if not (cross and rows.isdecimal() and columns.isdecimal() and int(rows) and int(columns)):
+        raise typer.BadParameter(f"{text!r} is not ROWSxCOLUMNS, such as 32x32")
+    return int(rows), int(columns)
 
 
 def _positive(value: float | None) -> float | None:
@@ -75,9 +83,74 @@ Force = Annotated[bool, _results("--force", help="Overwrite earlier results in F
 Json = Annotated[bool, _results("--json", help="Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, _results("--quiet", "-q", help="Print the rank and nothing else.")]
 
-Benchmark = Annotated[Bench, typer.Argument(metavar="WHAT", help=f"What to measure: {', '.join(Bench)}.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Two small matrices only.")]
 Repeats = Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each; medians are shown.")]
 BenchOut = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write what was measured there.")
 ]
+Families = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Families or groups (paper, synthetic, semi, real), design, held-out or all. Default: design.",
+    ),
+]
+Methods = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Default: every method there is.")]
+Seeds = Annotated[
+    list[str] | None, typer.Option(metavar="SEEDS", help="Numbers, design or final. Default: design.")
+]
+QuickOrder = Annotated[
+    bool, typer.Option("--quick", help="One seed, no large families, no slow methods: a minute or two.")
+]
+OrderOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="FOLDER", help="Write a page there; a run that was stopped goes on from there."
+    ),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is in FOLDER.")]
+
+ExperimentName = Annotated[
+    Experiment, typer.Argument(metavar="EXPERIMENT", help=f"Which one: {', '.join(Experiment)}.")
+]
+QuickRun = Annotated[bool, typer.Option("--quick", help="A look at everything: about three minutes.")]
+FullRun = Annotated[bool, typer.Option("--full", help="Every line of the paper's tables: about an hour.")]
+DataHome = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where the data sets are, or are downloaded to. Default: $AUTONMF_DATA, a cache.",
+    ),
+]
+ReproduceOut = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="FOLDER", help="Where results go, and where a run that was stopped goes on."
+    ),
+]
+Redraw = Annotated[
+    bool, typer.Option("--redraw", help="Run nothing: write the page again from what is there.")
+]
+
+KindName = Annotated[
+    Kind | None, _look("--kind", metavar="NAME", help=f"How: {', '.join(Kind)}. Default: found out.")
+]
+ImageShape = Annotated[
+    Any, _look(parser=_shape, metavar="RxC", help="Columns of X are pixels of images of R rows, C columns.")
+]
+MapShape = Annotated[
+    Any, _look(parser=_shape, metavar="RxC", help="Rows of X are pixels of a map of R rows, C columns.")
+]
+ColumnOrder = Annotated[
+    bool, _look("--column-order", help="Pixels go down the columns of images and maps, as in MATLAB.")
+]
+NTop = Annotated[int, _look(min=1, max=100, metavar="N", help="Words or genes shown for each component.")]
+Title = Annotated[str | None, _look(metavar="TEXT", help="Headline of the page. Default: the name of FILE.")]
+PageOut = Annotated[
+    Path | None,
+    _results(
+        "--out", metavar="PAGE", readable=False, help="The page. Default: FILE's name with -report.html."
+    ),
+]
+PageForce = Annotated[bool, _results("--force", help="Overwrite an earlier page.")]
+PageQuiet = Annotated[bool, _results("--quiet", "-q", help="Print the name of the page and nothing else.")]

@@ -31,6 +31,17 @@ class Bench(StrEnum):
     growth = "growth"
 
 
+class Experiment(StrEnum):
+    """The experiments of the paper by name."""
+
+    all = "all"
+    efficiency = "efficiency"
+    lambda_path = "lambda-path"
+    balancing = "balancing"
+    synthetic = "synthetic"
+    signals = "signals"
+
+
 @dataclass(frozen=True)
 class Search:
     """How the rank is searched for."""
@@ -53,6 +64,36 @@ class Input:
     transpose: bool = False
     header: bool | None = None
     labels: bool | None = None
+
+
+class Kind(StrEnum):
+    """How components are read, by name."""
+
+    image = "image"
+    spectrum = "spectrum"
+    words = "words"
+    template = "template"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a page shows the components."""
+
+    kind: Kind | None = None
+    image_shape: tuple[int, int] | None = None
+    map_shape: tuple[int, int] | None = None
+    column_order: bool = False
+    n_top: int = 10
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where a page goes."""
+
+    file: Path | None = None
+    force: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True)

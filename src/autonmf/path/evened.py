@@ -66,9 +66,13 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
 
 def _evened(init: str | tuple[Any, Any], a: Array, b: Array) -> str | tuple[Any, Any]:
     """Given factors of X as factors of Y; `initial_point` says what is wrong with others."""
-    if isinstance(init, str) or [len(np.atleast_1d(factor)) for factor in init] != [len(a), len(b)]:
+    if isinstance(init, str):
         return init
-    return np.asarray(init[0]) / a[:, None], np.asarray(init[1]) / b[:, None]
+    U, V = (np.asarray(factor) for factor in init)
+    tables = all(factor.ndim == 2 and factor.dtype.kind in "biuf" for factor in (U, V))
+    if not tables or (len(U), len(V)) != (len(a), len(b)):
+        return init
+    return U / a[:, None], V / b[:, None]
 
 
 def _spectrum(view: Workspace, rank: int, rng: np.random.Generator) -> Array:
@@ -86,7 +90,8 @@ def _with_leading(
         return points
     state = State.start(Problem(workspace.compressed or workspace.scaled), u, v).balanced()
     best = workspace.point(0.0, Run(state, points[0].n_iter, "leading pair"))
-    return (replace(best, lam=points[0].lam), *points[1:])
+    U, V = (factor.astype(points[0].U.dtype, copy=False) for factor in (best.U, best.V))
+    return (replace(best, U=U, V=V, lam=points[0].lam), *points[1:])
 
 
 def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) -> Workspace:
@@ -112,13 +117,21 @@ def _scaled_back(
     points, passed, lam = [], [], 0.0
     while solutions:
         solution = solutions.pop()
-        visit = min((v for v in visits if v.rank == solution.rank), key=lambda v: v.loss)
+        here = [visit for visit in visits if visit.rank == solution.rank]  # one a start, or a λ
+        visit = min(here, key=lambda visit: visit.loss)
         factors = workspace.turned(solution.U * rows, solution.V * columns)
         U, V = (np.asfortranarray(factor, dtype=dtype) for factor in factors)
         state = State.start(problem, U, V).balanced()
         ahead = float(breakpoints_of(state).min())
         point = workspace.point(lam, Run(state, solution.n_iter, visit.reason))
         points.append(point)
-        passed.append(visit._replace(lam=point.lam, loss=point.loss, next_lam=ahead * workspace.scale**2))
+        passed.append(
+            visit._replace(
+                lam=point.lam,
+                loss=point.loss,
+                n_iter=sum(visit.n_iter for visit in here),
+                next_lam=ahead * workspace.scale**2,
+            )
+        )
         lam = max(lam, (1 + CROSSING) * ahead)
     return tuple(reversed(points)), tuple(passed)

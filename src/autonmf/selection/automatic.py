@@ -19,7 +19,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.path import Evidence
 from autonmf.selection.estimate import RankEstimate
-from autonmf.selection.features import NO_STEP, Features, features_of
+from autonmf.selection.features import HARDLY_ITERATED, NO_STEP, Features, features_of
 
 WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of step, bend, remainder after and remainder before
 
@@ -101,41 +101,45 @@ def plausible_of(probabilities: Array) -> tuple[int, ...]:
 
 def _why(features: Features, best: int) -> str:
     """One sentence on the rank at index ``best``."""
-    rank, remainder = best + 1, features.remainder[best]
-    if len(features.rank) == 1:
+    rank, remainder, ratio = best + 1, features.remainder[best], features.ratio[best]
+    largest = len(features.rank)
+    if largest == 1:
         return "the path has no rank but one"
     if rank == 1:
         if not features.drop[1:].max() > 0.0:
             return "no component lowers the loss beyond the first"
+        if features.noise >= LIKE_NOISE:
+            return f"nothing stands out among the ranks up to {largest}"
         return f"what one component leaves looks like noise: {features.noise:.2f} times its edge"
     left = (
         f"what {rank} components leave looks like noise"
         if remainder < LIKE_NOISE
         else f"what {rank} components leave is {remainder:.3g} times the edge of noise"
     )
-    if features.ratio[best] < NO_STEP:
+    if ratio < NO_STEP:
         return f"the drops of the loss bend at {rank} components, without a clear step; {left}"
-    ratio = features.ratio[best]
-    times = f"{ratio:.3g} times as much as" if np.isfinite(ratio) and ratio < 1e4 else "far more than"
+    if rank >= HARDLY_ITERATED:
+        return f"the spectrum falls by a factor of {ratio:.3g} after {rank} components; {left}"
+    times = f"{ratio:.3g} times as much as" if ratio < 1e4 else "far more than"
     return f"component {rank} lowers the loss {times} the next one would; {left}"
 
 
 def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:
     rank, largest = best + 1, len(probabilities)
+    order = np.argsort(-probabilities, kind="stable")
     found = []
     if largest == 1:
         found.append("the path has one rank only: nothing was chosen")
-    elif rank == 1:
+    elif rank == 1 and (features.noise < LIKE_NOISE or not features.drop[1:].max() > 0.0):
         found.append("no structure beyond rank one")
     elif rank == largest:
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
-    elif features.ratio[best] < NO_STEP:
+    elif features.ratio[best] < NO_STEP or rank == 1:
         found.append(
             f"no elbow: the loss keeps falling up to rank {largest}, and the rank is where it begins to fall "
             "less; raise max_rank if you expect more"
         )
-    order = np.argsort(-probabilities, kind="stable")
-    if largest > 1 and rank > 1 and probabilities[order[1]] > RIVAL * probabilities[best]:
+    if rank > 1 and probabilities[order[1]] > RIVAL * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
     if not evidence.complete:
         found.append("the path is incomplete")

@@ -35,6 +35,9 @@ NO_STEP, CLEAR_STEP = 2.0, 100.0
 BENT_UP_TO = 0.8
 """The share of the ranks in which a bend is looked for: at the very first the loss still falls by itself."""
 
+FEWEST_BENT = 5
+"""Through fewer points two lines always pass."""
+
 EXACT = 1e-9
 """Less than this share of ‖Y‖² left is a remainder of rounding errors."""
 
@@ -45,7 +48,7 @@ class Features(NamedTuple):
     rank: Array
     loss: Array  # the share of ‖Y‖² that is not explained, never increasing
     drop: Array
-    ratio: Array  # this drop over the next
+    ratio: Array  # this drop of Y over the next, with a floor; by the spectrum where the path hardly iterates
     step: Array  # log10 of the same on X where Y has one, between two limits
     bend: Array
     remainder: Array  # of X; 1: like noise
@@ -65,15 +68,13 @@ def features_of(evidence: Evidence) -> Features:
     )
     steps, steps_of_X = _steps(drops, spectrum), _steps(drops_of_X, of_X)
     remainders = _remainders(evidence.shape, of_X, largest)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = drops[:-1] / drops[1:]
     return Features(
         rank=np.arange(1, largest + 1),
-        loss=losses[1:-1],
+        loss=np.maximum(losses[1:-1], 0.0),
         drop=drops[:-1],
-        ratio=ratios,
+        ratio=steps,
         step=np.log10(np.where(steps >= NO_STEP, np.clip(steps_of_X, NO_STEP, CLEAR_STEP), NO_STEP)),
-        bend=_bends(drops[:-1]),
+        bend=_bends(drops[:-1], evidence.ranks),
         remainder=remainders[1:],
         before=remainders[:-1],
         noise=float(_remainders(evidence.shape, spectrum, largest)[1]),
@@ -106,32 +107,31 @@ def _remainders(shape: tuple[int, int], spectrum: Array, largest: int) -> Array:
     n, m = (np.maximum(side - k, 1) for side in shape)
     left = 1.0 - np.append(0.0, np.cumsum(spectrum))[: largest + 1]
     edge = left / (n * m) * (np.sqrt(n) + np.sqrt(m)) ** 2
-    something = (left > EXACT) & (k < min(shape) - 1)
+    something = (left > EXACT) & (k < min(shape) - 1) & (spectrum[: largest + 1] > 0)
     return np.where(something, spectrum[: largest + 1] / np.where(something, edge, 1.0), 1.0)
 
 
-def _bends(drops: Array) -> Array:
+def _bends(drops: Array, visited: Array) -> Array:
     """-log10 of the root mean square distance from two lines that part at each rank; the least elsewhere.
 
-    Ranks weigh 1/k, so that 4 to 8 count as much as 20 to 40 and the upper bound matters little.
+    Ranks weigh 1/k, so that 4 to 8 count as much as 20 to 40 and the upper bound matters little. Only ranks
+    that were visited count: those between lie on a line by construction.
     """
-    ranks = np.arange(2, max(int(BENT_UP_TO * len(drops)), 3) + 1)
+    last = max(int(BENT_UP_TO * len(drops)), 3)
+    ranks = visited[(visited >= 2) & (visited <= min(last, len(drops)))]
     bends = np.full(len(drops), np.nan)
-    heights = np.sqrt(np.maximum(drops[1 : ranks[-1]], 0.0))
-    if len(heights) >= 3 and heights.max() > 0:
-        weights = 1.0 / ranks[: len(heights)]
-        y = heights / heights.max()
-        parted = [
-            _misfit(weights[:i], y[:i]) + _misfit(weights[i:], y[i:]) for i in range(1, len(heights) - 1)
-        ]
-        bends[1 : len(heights) - 1] = -0.5 * np.log10(np.array(parted) / weights.sum() + 1e-12)
+    heights = np.sqrt(np.maximum(drops[ranks - 1], 0.0))
+    if len(ranks) >= FEWEST_BENT and heights.max() ** 2 > NEGLIGIBLE:
+        weights, y = 1.0 / ranks, heights / heights.max()
+        parts = ((slice(0, i), slice(i, None)) for i in range(1, len(ranks) - 1))
+        parted = [sum(_misfit(ranks[p], y[p], weights[p]) for p in both) for both in parts]
+        bends[ranks[:-2] - 1] = -0.5 * np.log10(np.array(parted) / weights.sum() + 1e-12)
     return np.where(np.isnan(bends), np.nanmin(bends) if np.isfinite(bends).any() else 0.0, bends)
 
 
-def _misfit(weights: Array, y: Array) -> float:
-    """The weighted sum of squares about the best line through equidistant points."""
-    x = np.arange(len(y)) - np.average(np.arange(len(y)), weights=weights)
-    y = y - np.average(y, weights=weights)
+def _misfit(x: Array, y: Array, weights: Array) -> float:
+    """The weighted sum of squares about the best line."""
+    x, y = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
     spread = float(weights @ x**2)
     slope = float(weights @ (x * y)) / spread if spread > 0 else 0.0
     return float(weights @ (y - slope * x) ** 2)

@@ -7,7 +7,7 @@ truth).
 
 The split
 ---------
-Whoever designs a rule looks at `DESIGN_SEEDS` of the families that are not held out, and at nothing else.
+Whoever designs a rule looks at the families that are not held out only, and never at `FINAL_SEEDS`.
 About a third of the synthetic and semi-synthetic families is held out: they live in ``datasets/held_out``,
 and neither "design" nor the name of a group selects them. A final comparison takes every family at
 `FINAL_SEEDS`:

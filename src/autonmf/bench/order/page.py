@@ -1,70 +1,68 @@
-"""Scores as tables: on the terminal, and as a Markdown page."""
+"""Scores and every answer as a Markdown page, with a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from autonmf.bench.order.objective import Row, Score, overall, score_by
+from autonmf.bench.order.cells import CELLS, LEGEND, SUMMARY, cells
+from autonmf.bench.order.objective import Row
+from autonmf.bench.order.picture import draw
+from autonmf.bench.order.ranking import OURS, ranked_by_family, ranked_by_group, ranked_overall, uneven
 
-COLUMNS = ("n", "exact", "±1", "log2", "worst", "bias", "covered", "warned", "silent", "failed", "s")
-LEGEND = (
-    "n: instances. ±1: within one. log2: mean of |log2(rank/truth)|; worst: the largest. bias: mean of "
-    "log2(rank/truth). covered: the truth is among the plausible ranks. silent: wrong by more than one "
-    "without a warning. s: seconds, mean. Overall is the mean over groups."
-)
-WIDTH = 120  # columns of the table where there is no terminal
+PAGE, PICTURE = "page.md", "order.png"
 
 
-def print_scores(rows: Sequence[Row]) -> None:
-    """Print the scores by group and overall."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="Rank selection")
-    table.add_column("group")
-    table.add_column("method", no_wrap=True)
-    for name in COLUMNS:
-        table.add_column(name, justify="right")
-    for cells in _by_group(rows):
-        table.add_row(*cells)
-    console = Console()
-    (console if console.is_terminal else Console(width=WIDTH)).print(table)
+def write_page(rows: Sequence[Row], folder: Path) -> None:
+    """Write everything known about these rows to a folder; the picture only where matplotlib is installed."""
+    drawn = draw(rows, folder / PICTURE)
+    (folder / PAGE).write_text(page(rows, PICTURE if drawn else None), encoding="utf-8")
 
 
-def write_page(rows: Sequence[Row], file: Path) -> None:
-    """Write everything known about these rows to a Markdown page."""
-    file.write_text(page(rows), encoding="utf-8")
-
-
-def page(rows: Sequence[Row]) -> str:
+def page(rows: Sequence[Row], picture: str | None = None) -> str:
     """Scores overall, by group and by family, and every answer."""
-    parts = [
-        "# Rank selection",
-        f"{_what(rows)} {LEGEND}",
-        "## By group",
-        "\n".join(_markdown(("group", "method", *COLUMNS), _by_group(rows))),
-        "## By family",
-        "\n".join(_markdown(("family", "method", *COLUMNS), _by_family(rows))),
-        "## Every answer",
-        "\n".join(_answers(rows)),
-    ]
+    sections = {
+        "# Rank selection": _what(rows),
+        "## Overall": _overall(rows, picture),
+        "## By group": _table(
+            ("group", "method", *CELLS),
+            ((one.where, _name(one.method), *cells(one, CELLS)) for one in ranked_by_group(rows)),
+        ),
+        "## By family": _table(
+            ("family", "method", *CELLS),
+            ((one.where, _name(one.method), *cells(one, CELLS)) for one in ranked_by_family(rows)),
+        ),
+        "## Every answer": _answers(rows),
+    }
     if failures := [row for row in rows if row.rank is None]:
-        parts += [
-            "## Failures",
-            "\n".join(f"- {r.family} seed {r.seed}, {r.method}: {r.error}" for r in failures),
-        ]
-    return "\n\n".join(parts) + "\n"
+        sections["## Failures"] = "\n".join(
+            f"- {row.family} seed {row.seed}, {row.method}: {row.error}" for row in failures
+        )
+    return "\n\n".join(f"{title}\n\n{text}" for title, text in sections.items()) + "\n"
+
+
+def _overall(rows: Sequence[Row], picture: str | None) -> str:
+    lines = ((_name(one.method), *cells(one, SUMMARY)) for one in ranked_overall(rows))
+    parts = [
+        _table(("method", *SUMMARY), lines),
+        f"In bold: {OURS}, the default of this package. {LEGEND}",
+    ]
+    if picture is not None:
+        parts.insert(1, f"![Share of exact ranks by method and group]({picture})")
+    return "\n\n".join(parts)
 
 
 def _what(rows: Sequence[Row]) -> str:
     instances, families = {(row.family, row.seed) for row in rows}, {row.family for row in rows}
     seeds = sorted({row.seed for row in rows if row.group != "real"})
     held_out = "included" if any(row.held_out for row in rows) else "left out"
-    return (
+    text = (
         f"{len(instances)} instances of {len(families)} families, "
         f"seeds {', '.join(map(str, seeds)) or 'none'}, held-out families {held_out}. {_codes(rows)}"
     )
+    if uneven(rows):
+        text += " **Not every method has answered every instance: compare by family, or run the others too.**"
+    return text
 
 
 def _codes(rows: Sequence[Row]) -> str:
@@ -74,30 +72,23 @@ def _codes(rows: Sequence[Row]) -> str:
     return f"**Answers of {len(codes)} states of the code are mixed ({', '.join(codes)}): run again, fresh.**"
 
 
-def _by_group(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    for (group, method), score in score_by(rows, lambda row: (row.group, row.method)).items():
-        yield group, method, *_cells(score)
-    for method, score in overall(rows).items():
-        yield "overall", method, *_cells(score)
-
-
-def _by_family(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    for (family, method), score in score_by(rows, lambda row: (row.family, row.method)).items():
-        yield family, method, *_cells(score)
-
-
-def _answers(rows: Sequence[Row]) -> Iterator[str]:
+def _answers(rows: Sequence[Row]) -> str:
     """One line an instance, one column a method."""
-    methods = list(dict.fromkeys(row.method for row in rows))
+    methods = [one.method for one in ranked_overall(rows)]
     instances: dict[tuple[str, int], dict[str, Row]] = {}
     for row in rows:
         instances.setdefault((row.family, row.seed), {})[row.method] = row
-    lines = []
-    for (family, seed), answers in instances.items():
-        one = next(iter(answers.values()))
-        ranks = [_rank(answers.get(method)) for method in methods]
-        lines.append((family, str(seed), f"{one.n} x {one.m}", str(one.truth), *ranks, one.note))
-    yield from _markdown(("family", "seed", "size", "truth", *methods, "note"), lines)
+    return _table(
+        ("family", "seed", "size", "truth", *map(_name, methods), "note"),
+        (_line([answers.get(method) for method in methods]) for answers in instances.values()),
+    )
+
+
+def _line(answers: Sequence[Row | None]) -> Iterator[str]:
+    one = next(row for row in answers if row is not None)
+    yield from (one.family, str(one.seed), f"{one.n} x {one.m}", str(one.truth))
+    yield from map(_rank, answers)
+    yield one.note
 
 
 def _rank(row: Row | None) -> str:
@@ -107,24 +98,11 @@ def _rank(row: Row | None) -> str:
     return f"**{text}**" if row.missed_by == 0 else text
 
 
-def _cells(score: Score) -> tuple[str, ...]:
-    return (
-        str(score.instances),
-        f"{score.exact:.0%}",
-        f"{score.within_one:.0%}",
-        f"{score.log_error:.2f}",
-        f"{score.worst:.2f}",
-        f"{score.bias:+.2f}",
-        f"{score.covered:.0%}",
-        f"{score.warned:.0%}",
-        f"{score.silent:.0%}",
-        f"{score.failed:.0%}",
-        f"{score.seconds:.1f}",
-    )
+def _name(method: str) -> str:
+    return f"**{method}**" if method == OURS else method
 
 
-def _markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(header) + " |"
-    yield "|" + "---|" * len(header)
-    for cells in lines:
-        yield "| " + " | ".join(cells) + " |"
+def _table(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    names = list(header)
+    rows = [names, ["---"] * len(names), *lines]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,14 @@ from autonmf.bench.order.code import code_digest
 from autonmf.bench.order.family import DESIGN_SEEDS, Family, Instance, choose_families
 from autonmf.bench.order.methods import Method, find_methods
 from autonmf.bench.order.objective import Row
-from autonmf.bench.order.page import print_scores, write_page
+from autonmf.bench.order.page import write_page
 from autonmf.bench.order.store import Store
+from autonmf.bench.order.terminal import print_scores
+from autonmf.bench.order.watching import Printing, Silent, Watcher
 from autonmf.path import default_max_rank
 
-PAGE = "page.md"
+SLOW = ("cv-wold", "cv-bicv", "stability", "ard")
+"""Methods that fit every rank several times: left out of quick runs."""
 
 
 def run_order(
@@ -29,6 +32,7 @@ def run_order(
     *,
     fresh: bool = False,
     show: bool = True,
+    watcher: Watcher | None = None,
 ) -> list[Row]:
     """Run the benchmark.
 
@@ -42,14 +46,16 @@ def run_order(
         `DESIGN_SEEDS` while a rule is designed, `FINAL_SEEDS` in the end.
     out : path, optional
         A folder. Rows are appended to ``rows.jsonl`` there as they are computed, those that are there are not
-        computed again, and ``page.md`` is written in the end. A method or a generator that changed needs
-        ``fresh=True``, or another folder.
+        computed again, and ``page.md``, with a picture where matplotlib is installed, is written in the end.
+        A method or a generator that changed needs ``fresh=True``, or another folder.
     quick : bool
-        The first seed only, and no large families.
+        The first seed only, no large families, and no `SLOW` methods unless they are named.
     fresh : bool
         Compute rows again that are there.
     show : bool
-        Print each row as it comes, and tables in the end.
+        Print each row as it comes, and a table in the end.
+    watcher : Watcher, optional
+        Told of every step, instead of anything being printed.
 
     Returns
     -------
@@ -58,29 +64,39 @@ def run_order(
     """
     chosen = [family for family in choose_families(families) if not (quick and family.large)]
     callables = dict(methods) if isinstance(methods, Mapping) else find_methods(methods)
+    if quick and methods is None:
+        callables = {name: method for name, method in callables.items() if name not in SLOW}
     wanted = list(seeds)[: 1 if quick else None]
-    say: Callable[[str], None] = print if show else _silent
+    told: Watcher = watcher or (Printing() if show else Silent())
     store = Store(None if out is None else Path(out))
-    asked = []
-    for family in chosen:
-        if not family.available():
-            say(f"{family.name}: skipped, its file is not in the data home")
-            continue
-        for seed in family.seeds_of(wanted):
-            keys = [(family.name, seed, name) for name in callables]
-            missing = [name for _, _, name in keys if fresh or (family.name, seed, name) not in store]
-            instance = family.generate(seed) if missing else None
-            for name in missing:
-                assert instance is not None
+    instances = list(_instances(chosen, wanted, told))
+    missing = {
+        (family.name, seed): [name for name in callables if fresh or (family.name, seed, name) not in store]
+        for family, seed in instances
+    }
+    told.begins(sum(map(len, missing.values())))
+    for family, seed in instances:
+        if names := missing[family.name, seed]:
+            instance = family.generate(seed)
+            for name in names:
+                told.asks(family.name, seed, name)
                 row = answer(family, seed, instance, name, callables[name])
                 store.add(row)
-                say(_line(row))
-            asked += [store[key] for key in keys]
-    if show and asked:
+                told.answered(row)
+    asked = [store[family.name, seed, name] for family, seed in instances for name in callables]
+    if show and watcher is None and asked:
         print_scores(asked)
     if out is not None and store.rows:
-        write_page(store.rows, Path(out) / PAGE)
+        write_page(store.rows, Path(out))
     return asked
+
+
+def _instances(families: Iterable[Family], wanted: list[int], told: Watcher) -> Iterable[tuple[Family, int]]:
+    for family in families:
+        if family.available():
+            yield from ((family, seed) for seed in family.seeds_of(wanted))
+        else:
+            told.skips(family.name)
 
 
 def answer(family: Family, seed: int, instance: Instance, name: str, method: Method) -> Row:
@@ -111,12 +127,3 @@ def _read(estimate: Any) -> dict[str, Any]:
         "plausible": tuple(int(r) for r in getattr(estimate, "plausible", (rank,))),
         "warnings": tuple(str(text) for text in getattr(estimate, "warnings", ())),
     }
-
-
-def _line(row: Row) -> str:
-    verdict = "right" if row.missed_by == 0 else row.error or f"truth {row.truth}"
-    return f"{row.family} seed {row.seed} {row.method}: {row.rank} ({verdict}), {row.seconds:.1f} s"
-
-
-def _silent(text: str) -> None:
-    """Say nothing."""

@@ -1,0 +1,140 @@
+"""Which method comes first, how sure it is, the page and its picture: by hand."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autonmf.bench.order import Row
+from autonmf.bench.order.page import PAGE, PICTURE, page, write_page
+from autonmf.bench.order.picture import exact_shares
+from autonmf.bench.order.ranking import (
+    Sureness,
+    ranked_by_family,
+    ranked_by_group,
+    ranked_overall,
+    uneven,
+)
+from autonmf.bench.order.terminal import print_scores
+
+
+def row(method: str, truth: int, rank: int | None, **other: Any) -> Row:
+    given = {
+        "family": "small", "group": "synthetic", "held_out": False, "seed": 0, "n": 20, "m": 30,
+        "max_rank": 10, "seconds": 1.0, "plausible": () if rank is None else (rank,), "code": "1234",
+    }  # fmt: skip
+    return Row(method=method, truth=truth, rank=rank, **(given | other))
+
+
+REAL = {"family": "samson", "group": "real"}
+ROWS = [
+    row("near", 4, 5, **REAL),
+    row("far", 4, 8, **REAL),
+    row("auto", 4, 4, confidence=0.95, **REAL),
+    row("near", 4, 4),
+    row("far", 4, 4),
+    row("auto", 4, 4, confidence=0.5),
+]
+
+
+def lines_of(text: str, title: str) -> list[list[str]]:
+    """The cells of the first table below a title, without its header."""
+    section = text.split(f"\n{title}\n")[1].split("\n#")[0]
+    table = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+
+
+def test_the_best_method_comes_first() -> None:
+    assert [one.method for one in ranked_overall(ROWS)] == [
+        "auto",
+        "near",
+        "far",
+    ]  # far: as often, but farther
+    by_group = [(one.where, one.method) for one in ranked_by_group(ROWS)]
+    assert [where for where, _ in by_group] == ["synthetic"] * 3 + ["real"] * 3
+    assert [method for where, method in by_group if where == "real"] == ["auto", "near", "far"]
+    assert [one.where for one in ranked_by_family(ROWS)] == ["small"] * 3 + ["samson"] * 3
+
+
+def test_how_sure() -> None:
+    sure = [
+        row("a", 4, 4, confidence=0.9),
+        row("a", 4, 5, confidence=0.99),
+        row("a", 4, 4, confidence=0.89),
+        row("a", 4, None),  # failed: says nothing about confidence
+    ]
+    assert Sureness.of(sure) == Sureness(pytest.approx(2 / 3), 0.5)
+    assert Sureness.of(sure[2:]) == Sureness(0.0, None)
+    assert Sureness.of(sure[3:]) == Sureness(None, None)
+
+
+def test_the_page_begins_with_what_matters() -> None:
+    text = page(ROWS, "order.png")
+    titles = [line for line in text.splitlines() if line.startswith("#")]
+    assert titles == ["# Rank selection", "## Overall", "## By group", "## By family", "## Every answer"]
+    assert "2 instances of 2 families, seeds 0, held-out families left out. Code 1234." in text
+    assert lines_of(text, "## Overall") == [
+        ["**auto**", "100%", "100%", "0.00", "0.00", "50%", "100%", "1.0"],
+        ["near", "50%", "100%", "0.16", "0.32", "-", "-", "1.0"],
+        ["far", "50%", "50%", "0.50", "1.00", "-", "-", "1.0"],
+    ]
+    assert text.index("## Overall") < text.index("](order.png)") < text.index("## By group")
+    assert lines_of(text, "## By group")[5][:4] == ["real", "far", "1", "0%"]
+    assert lines_of(text, "## By family")[3][:4] == ["samson", "**auto**", "1", "100%"]
+    answers = lines_of(text, "## Every answer")
+    assert answers[0] == ["samson", "0", "20 x 30", "4", "**4**", "5", "8", ""]
+    assert answers[1] == ["small", "0", "20 x 30", "4", "**4**", "**4**", "**4**", ""]
+
+
+def test_the_page_says_what_went_wrong() -> None:
+    failed = row("near", 4, None, seed=1, error="ZeroDivisionError: no answer")
+    text = page([*ROWS, failed])
+    assert text.endswith("## Failures\n\n- small seed 1, near: ZeroDivisionError: no answer\n")
+    assert lines_of(text, "## Every answer")[2][4:7] == ["", "", "failed"]
+    assert "Not every method has answered every instance" in text
+    assert "Not every method" not in page(ROWS)
+    assert uneven(ROWS[1:])
+    assert "Answers of 2 states of the code are mixed (1234, 5678)" in page(
+        [*ROWS[1:], replace(ROWS[0], code="5678")]
+    )
+    assert "held-out families included" in page([replace(ROWS[0], held_out=True)])
+
+
+def test_the_terminal_shows_one_line_a_method(capsys: pytest.CaptureFixture[str]) -> None:
+    print_scores(ROWS)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["Rank", "selection"] in lines
+    shown = [line for line in lines if line and line[0] in ("auto", "near", "far")]
+    assert shown == [
+        ["auto", "(ours)", "100%", "100%", "0.00", "0.00", "50%", "100%", "1.0", "100%", "100%"],
+        ["near", "50%", "100%", "0.16", "0.32", "-", "-", "1.0", "100%", "0%"],
+        ["far", "50%", "50%", "0.50", "1.00", "-", "-", "1.0", "100%", "0%"],
+    ]
+
+
+def test_shares_of_the_picture() -> None:
+    methods, columns, shares = exact_shares([*ROWS, row("late", 4, 4)])
+    assert (methods, columns) == (["auto", "late", "near", "far"], ["overall", "synthetic", "real"])
+    np.testing.assert_array_equal(shares, [[1, 1, 1], [1, 1, np.nan], [0.5, 1, 0], [0.5, 1, 0]])
+
+
+def test_the_picture_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    write_page([*ROWS, row("late", 4, 4)], tmp_path)
+    assert f"]({PICTURE})" in (tmp_path / PAGE).read_text(encoding="utf-8")
+    height, width, _ = imread(tmp_path / PICTURE).shape
+    assert min(height, width) > 200
+
+
+def test_a_page_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    write_page(ROWS, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [PAGE]
+    assert PICTURE not in (tmp_path / PAGE).read_text(encoding="utf-8")

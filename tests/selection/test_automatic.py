@@ -1,0 +1,232 @@
+"""The default rule: its formula, its table, and the ranks of matrices that everybody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import block_diag
+
+from autonmf import AutoNMF, RankEstimate, rank_path, select_rank
+from autonmf.datasets import make_low_rank
+from autonmf.path import Evidence
+from autonmf.selection.features import features_of
+
+Choose = Callable[..., RankEstimate]
+
+
+# The formula
+
+
+def slow_scores(evidence: Evidence) -> list[float]:
+    """z of every rank by the formula, with the rule's weights written out."""
+    features = features_of(evidence)
+    scores = [
+        4.8 * features.step[i]
+        + 3.7 * features.bend[i]
+        - 3.1 * min(max(np.log10(features.remainder[i]), 0.0), 1.0)
+        + 2.7 * min(max(np.log10(features.before[i]), 0.0), 0.5)
+        for i in range(len(features.rank))
+    ]
+    if len(scores) > 1:
+        decades = abs(np.log10(features.noise))
+        step = max(features.step[1:]) - np.log10(2.0)
+        scores[0] = float(np.median(scores[1:])) + 9.0 - 16.0 * decades - 10.0 * step
+    return scores
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_and_probabilities(seed: int) -> None:
+    X = make_low_rank(70, 50, rank=2 + 2 * seed, noise=0.5, random_state=seed)[0]
+    path = rank_path(X, evened=True, random_state=0)
+    estimate = select_rank(path, "auto")
+    assert path.evidence is not None
+    scores = np.array(slow_scores(path.evidence))
+    assert_allclose(estimate.evidence["score"], scores, rtol=1e-10)
+    expected = np.exp(scores - scores.max())
+    assert_allclose(estimate.evidence["probability"], expected / expected.sum(), rtol=1e-8)
+    assert estimate.rank == scores.argmax() + 1
+
+
+def test_a_rank_that_was_not_visited_is_no_candidate(choose: Choose) -> None:
+    X = make_low_rank(60, 40, rank=3, random_state=0)[0]
+    path = rank_path(X, evened=True, callback=lambda p: p.rank == 6, random_state=0)
+    estimate = select_rank(path, "auto")
+    assert_array_equal(estimate.evidence["probability"][1:5], 0.0)
+    assert_array_equal(estimate.evidence["score"][1:5], -np.inf)
+    assert estimate.rank in {1, *path.ranks}
+    assert np.isfinite(estimate.evidence["score"][[0, *range(5, len(path.ranks) + 5)]]).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 1.0, 3.0])
+@pytest.mark.parametrize("rank", [1, 3, 8])
+def test_the_table(rank: int, noise: float, choose: Choose) -> None:
+    estimate = choose(make_low_rank(60, 40, rank=rank, noise=noise, random_state=rank)[0])
+    table = estimate.evidence
+    assert list(table) == ["rank", "loss", "drop", "ratio", "bend", "remainder", "score", "probability"]
+    assert {column.shape for column in table.values()} == {table["rank"].shape}
+    probability = table["probability"]
+    assert not np.isnan(probability).any()
+    assert_allclose(probability.sum(), 1.0)
+    assert estimate.rank == probability.argmax() + 1
+    assert estimate.rule == "auto"
+    assert estimate.confidence == min(probability.max(), 0.99)
+    assert (np.diff(table["loss"]) <= 0).all()
+    assert str(estimate).startswith(f"rank {estimate.rank}: {estimate.why}")
+
+
+def smallest_credible(probability: np.ndarray) -> int:
+    """How many ranks together have a probability of 0.9, at the fewest."""
+    order = np.sort(probability)[::-1]
+    return next(k for k in range(1, len(order) + 1) if order[:k].sum() >= 0.9)
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0, 2.0, 3.0])
+def test_plausible_is_the_smallest_credible_set(noise: float, choose: Choose) -> None:
+    for seed in range(3):
+        X = make_low_rank(60, 40, rank=5, noise=noise, random_state=seed)[0]
+        estimate = choose(X)
+        probability = estimate.evidence["probability"]
+        inside = np.array(estimate.plausible) - 1
+        assert estimate.plausible == tuple(sorted(set(estimate.plausible)))
+        assert estimate.rank in estimate.plausible
+        assert probability[inside].sum() >= 0.9
+        assert len(inside) == smallest_credible(probability)
+        assert probability[inside].min() >= np.delete(probability, inside).max(initial=0.0)
+
+
+# Matrices that everybody knows
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rank", range(2, 7))
+@pytest.mark.parametrize("shape", [(60, 40), (40, 60), (30, 30)])
+def test_data_without_noise(shape: tuple[int, int], rank: int, dtype: type, choose: Choose) -> None:
+    X = make_low_rank(*shape, rank=rank, noise=0.0, random_state=rank)[0].astype(dtype)
+    assert np.linalg.matrix_rank(X) == rank
+    estimate = choose(X)
+    assert estimate.rank == rank
+    assert estimate.plausible == (rank,)
+    assert estimate.warnings == ()
+    assert "lowers the loss" in estimate.why
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.float64,
+        np.float32,
+    ],
+)
+def test_rank_one_without_noise(dtype: type, choose: Choose) -> None:
+    """Products of two vectors, and constant matrices, of many shapes."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(30):
+        n, m = rng.integers(2, 40, 2)
+        for X in (np.outer(rng.random(n) + 0.01, rng.random(m) + 0.01), np.full((n, m), rng.random() + 0.01)):
+            found.append(choose(X.astype(dtype)).rank)
+    assert found == [1] * len(found)
+
+
+@pytest.mark.parametrize("rank", [2, 3, 5])
+def test_repeated_columns_and_rows_do_not_count(rank: int, choose: Choose) -> None:
+    X = make_low_rank(60, 40, rank=rank, random_state=rank)[0]
+    assert choose(np.hstack([X, X])).rank == rank
+    assert choose(np.vstack([X, X, X])).rank == rank
+
+
+def test_blocks(choose: Choose) -> None:
+    """Four blocks of ones, and a little noise everywhere."""
+    X = block_diag(*(np.ones((side, side - 2)) for side in (20, 15, 12, 10)))
+    assert choose(X + 0.05 * np.random.default_rng(0).random(X.shape)).rank == 4
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (2, 9)])
+def test_one_rank_only(shape: tuple[int, int]) -> None:
+    """Half of the shorter side is one: there is nothing to choose, and no confidence in it."""
+    estimate = AutoNMF(random_state=0).fit(np.random.default_rng(0).random(shape) + 0.1).rank_estimate_
+    assert estimate.rank == 1
+    assert estimate.plausible == (1,)
+    assert estimate.confidence is None
+    assert estimate.warnings == ("the path has one rank only: nothing was chosen",)
+
+
+@pytest.mark.parametrize("max_rank", [1, 2, 3, None])
+@pytest.mark.parametrize("shape", [(3, 3), (3, 8), (4, 4), (5, 4)])
+def test_tiny_matrices(shape: tuple[int, int], max_rank: int | None, choose: Choose) -> None:
+    for seed in range(3):
+        X = np.random.default_rng(seed).random(shape)
+        estimate = choose(X, max_rank=max_rank)
+        assert 1 <= estimate.rank <= min(shape)
+        assert_allclose(estimate.evidence["probability"].sum(), 1.0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 40])
+def test_the_identity_has_no_elbow(n: int, choose: Choose) -> None:
+    """Every component brings the same: no rank below n is better than another, and none is claimed to be."""
+    estimate = choose(np.eye(n))
+    assert estimate.warnings
+    assert estimate.confidence is None or estimate.confidence < 0.9
+
+
+@pytest.mark.parametrize("largest", [*range(4, 7), 7, *range(8, 12)])
+def test_the_largest_rank_decides_nothing(largest: int, choose: Choose) -> None:
+    """Noise has rank one and clear data their own rank, from wherever the path starts."""
+    noise = np.random.default_rng(0).random((120, 80))
+    assert choose(noise, max_rank=largest).rank == 1
+    for rank in range(3, min(largest, 6)):
+        assert choose(make_low_rank(120, 80, rank=rank, random_state=rank)[0], max_rank=largest).rank == rank
+
+
+def test_ranks_that_were_jumped_over_make_no_bend(choose: Choose) -> None:
+    """Noise along the paper's grid, which visits few ranks."""
+    found = [
+        choose(np.random.default_rng(seed).random((200, 30)), grid="adaptive", random_state=seed).rank
+        for seed in range(3)
+    ]
+    assert found == [1, 1, 1]
+
+
+# Any evidence at all
+
+
+@st.composite
+def evidences(draw: st.DrawFn) -> Evidence:
+    largest = draw(st.integers(1, 40))
+    ranks = np.array(sorted({largest, *draw(st.lists(st.integers(1, largest), max_size=largest))}))
+    share = st.one_of(st.just(0.0), st.floats(-30, 0).map(lambda x: 10.0**x))
+
+    def losses() -> np.ndarray:
+        return np.array(draw(st.lists(share, min_size=len(ranks), max_size=len(ranks))))
+
+    def spectrum() -> np.ndarray:
+        values = np.sort([draw(st.floats(1e-9, 1)), *draw(st.lists(share, max_size=largest + 10))])[::-1]
+        return np.asarray(values / values.sum() * draw(st.sampled_from([1.0, 0.999, 0.5])))
+
+    shape = (draw(st.integers(largest, 500)), draw(st.integers(largest, 500)))
+    return Evidence(shape, ranks, losses(), losses(), spectrum(), spectrum(), draw(st.booleans()))
+
+
+@settings(deadline=None, max_examples=150)
+@given(evidence=evidences())
+def test_any_evidence_has_an_answer(evidence: Evidence) -> None:
+    """No error, no warning from NumPy, and a rank that can be had."""
+    estimate = select_rank(evidence, "auto")
+    table = estimate.evidence
+    assert estimate.rank in {1, *evidence.ranks.tolist()}
+    assert set(estimate.plausible) <= {1, *evidence.ranks.tolist()}
+    assert estimate.rank in estimate.plausible
+    assert {len(column) for column in table.values()} == {evidence.ranks[-1]}
+    assert np.isfinite(table["probability"]).all()
+    assert_allclose(table["probability"].sum(), 1.0)
+    for name in ("loss", "drop", "bend", "remainder"):
+        assert np.isfinite(table[name]).all()
+    assert not (table["ratio"] < 0).any()
+    assert ("the path is incomplete" in estimate.warnings) == (not evidence.complete)
+    assert len(estimate.why) > 10
+    assert "nan" not in estimate.why

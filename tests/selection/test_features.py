@@ -1,0 +1,247 @@
+"""The features of a rank against a slow computation by their definitions, with the rule's fixed numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from autonmf import rank_path
+from autonmf.datasets import make_low_rank
+from autonmf.path import Evidence
+from autonmf.selection.features import Features, features_of
+
+# The rule's numbers, written out: a rule with others is another rule.
+FLOOR, NEGLIGIBLE, HARDLY_ITERATED = 0.25, 1e-6, 25
+NO_STEP, CLEAR_STEP = 2.0, 100.0
+BENT_UP_TO = 0.8
+EXACT = 1e-9
+
+
+def random_evidence(seed: int, largest: int, *, gaps: bool = False) -> Evidence:
+    """A made-up path: noisy losses, an elbow somewhere, a spectrum with a few values more than ranks."""
+    rng = np.random.default_rng(seed)
+    ranks = np.arange(1, largest + 1)
+    if gaps:
+        ranks = np.unique(np.append(rng.choice(ranks, max(largest // 2, 1), replace=False), largest))
+    elbow = rng.integers(1, largest + 1)
+
+    def spectrum() -> np.ndarray:
+        values = np.sort(rng.random(largest + 5))[::-1] * np.where(np.arange(largest + 5) < elbow, 20.0, 1.0)
+        return rng.uniform(0.6, 0.95) * values / values.sum()
+
+    def losses(spectrum: np.ndarray) -> np.ndarray:
+        best = 1.0 - np.cumsum(spectrum)[ranks - 1]
+        return np.minimum(best * rng.uniform(1.0, 1.2, len(ranks)), 1.0)
+
+    of_Y, of_X = spectrum(), spectrum()
+    return Evidence((2 * largest + 30, largest + 10), ranks, losses(of_Y), losses(of_X), of_Y, of_X)
+
+
+def slow_losses(evidence: Evidence, losses: np.ndarray, spectrum: np.ndarray) -> list[float]:
+    """ℓ₀ = 1, ℓ₁ by the spectrum, the visited ones, straight between them; and one more by the spectrum."""
+    known = {0: 1.0, 1: 1.0 - spectrum[0]}
+    known |= {int(k): float(loss) for k, loss in zip(evidence.ranks, losses, strict=True) if k > 1}
+    result: list[float] = []
+    for k in range(int(evidence.ranks[-1]) + 1):
+        below = max(j for j in known if j <= k)
+        above = min(j for j in known if j >= k)
+        part = (k - below) / (above - below) if above > below else 0.0
+        value = known[below] + part * (known[above] - known[below])
+        result.append(min([value, *result]))
+    beyond = spectrum[len(result) - 1] if len(spectrum) >= len(result) else 0.0
+    return [*result, result[-1] - beyond]
+
+
+def drops_of(losses: list[float]) -> list[float]:
+    """d₁, d₂, ... up to one beyond the largest rank."""
+    return [before - after for before, after in pairwise(losses)]
+
+
+def at(values: np.ndarray, index: int) -> float:
+    return float(values[index]) if index < len(values) else 0.0
+
+
+def slow_steps(drops: list[float], spectrum: np.ndarray) -> list[float]:
+    largest = len(drops) - 1
+    floor = FLOOR * at(spectrum, largest - 1) + NEGLIGIBLE
+    steps = []
+    for k in range(1, largest + 1):
+        if k < HARDLY_ITERATED:
+            steps.append((drops[k - 1] + floor) / (drops[k] + floor))
+        else:
+            steps.append((at(spectrum, k - 1) + floor) / (at(spectrum, k) + floor))
+    return steps
+
+
+def slow_step(steps: list[float], steps_of_X: list[float]) -> list[float]:
+    return [
+        math.log10(min(max(x, NO_STEP), CLEAR_STEP) if y >= NO_STEP else NO_STEP)
+        for y, x in zip(steps, steps_of_X, strict=True)
+    ]
+
+
+def slow_remainder(shape: tuple[int, int], spectrum: np.ndarray, k: int) -> float:
+    """σ²_{k+1} over the edge of the noise that k components leave."""
+    n, m = shape[0] - k, shape[1] - k
+    left = 1.0 - sum(spectrum[:k])
+    if left <= EXACT or min(n, m) <= 1:
+        return 1.0
+    variance = left / (n * m)
+    return at(spectrum, k) / (variance * (math.sqrt(n) + math.sqrt(m)) ** 2)
+
+
+def line_misfit(ranks: list[int], heights: list[float]) -> float:
+    """Σ (1/k)(height - line)² about the line that NumPy fits with these weights."""
+    if len(ranks) <= 2:
+        return 0.0
+    weights = 1.0 / np.array(ranks)
+    line = np.polyfit(ranks, heights, 1, w=np.sqrt(weights))
+    return float(np.sum(weights * (np.array(heights) - np.polyval(line, ranks)) ** 2))
+
+
+def slow_bends(drops: list[float]) -> dict[int, float]:
+    """The bend at each rank where there is one; ``drops`` has one for each rank."""
+    ranks = list(range(2, int(BENT_UP_TO * len(drops)) + 1))
+    heights = [math.sqrt(drops[k - 1]) for k in ranks]
+    highest = max(heights)
+    heights = [height / highest for height in heights]
+    total = sum(1.0 / k for k in ranks)
+    bends = {}
+    for i in range(1, len(ranks) - 1):
+        misfit = line_misfit(ranks[:i], heights[:i]) + line_misfit(ranks[i:], heights[i:])
+        bends[ranks[i - 1]] = -0.5 * math.log10(misfit / total + 1e-12)
+    return bends
+
+
+def check_all_but_bends(evidence: Evidence, features: Features) -> None:
+    largest = int(evidence.ranks[-1])
+    losses = slow_losses(evidence, evidence.losses, evidence.spectrum)
+    losses_of_X = slow_losses(evidence, evidence.losses_of_X, evidence.spectrum_of_X)
+    drops, drops_of_X = drops_of(losses), drops_of(losses_of_X)
+    assert_array_equal(features.rank, np.arange(1, largest + 1))
+    assert_allclose(features.loss, losses[1:-1], rtol=1e-12)
+    assert_allclose(features.drop, drops[:-1], atol=1e-14)
+    steps = slow_steps(drops, evidence.spectrum), slow_steps(drops_of_X, evidence.spectrum_of_X)
+    assert_allclose(features.ratio, steps[0], rtol=1e-6)
+    assert_allclose(features.step, slow_step(*steps), rtol=1e-9)
+    after = [slow_remainder(evidence.shape, evidence.spectrum_of_X, k) for k in range(largest + 1)]
+    assert_allclose(features.remainder, after[1:], rtol=1e-9)
+    assert_allclose(features.before, after[:-1], rtol=1e-9)
+    assert_allclose(features.noise, slow_remainder(evidence.shape, evidence.spectrum, 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("largest", [1, 2, 3, 5, 8, 20, 24, 25, 26, 40, 50])
+def test_features_by_their_definitions(largest: int, gaps: bool) -> None:
+    for seed in range(5):
+        evidence = random_evidence(seed, largest, gaps=gaps)
+        check_all_but_bends(evidence, features_of(evidence))
+
+
+@pytest.mark.parametrize("largest", [8, 9, 10, 20, 33, 50])
+def test_bends_by_the_lines_that_numpy_fits(largest: int) -> None:
+    for seed in range(5):
+        evidence = random_evidence(seed, largest)
+        features = features_of(evidence)
+        expected = slow_bends(features.drop.tolist())
+        least = min(expected.values())
+        assert_allclose(features.bend, [expected.get(k, least) for k in features.rank], rtol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(12, 12), (12, 30), (30, 12), (13, 13), (14, 13)])
+def test_as_many_ranks_as_rows_or_columns(shape: tuple[int, int]) -> None:
+    """What is one row or column wide has no edge."""
+    for seed in range(3):
+        evidence = replace(random_evidence(seed, 12), shape=shape)
+        features = features_of(evidence)
+        check_all_but_bends(evidence, features)
+        assert (features.remainder[min(shape) - 2 :] == 1.0).all()
+
+
+def test_features_of_real_paths(low_rank: np.ndarray) -> None:
+    for X in (low_rank, make_low_rank(40, 90, rank=8, noise=0.5, random_state=1)[0]):
+        evidence = rank_path(X, evened=True, random_state=0).evidence
+        assert evidence is not None
+        check_all_but_bends(evidence, features_of(evidence))
+        assert features_of(evidence).bend.argmax() + 1 in evidence.ranks
+
+
+def test_two_lines_bend_where_they_meet() -> None:
+    """Roots of the drops on two lines that part after rank 6: the bend there is perfect, and nowhere else."""
+    k = np.arange(1, 21)
+    heights = np.where(k <= 6, 1.0 - 0.1 * k, 0.2 - 0.008 * k)
+    drops = heights**2 / np.sum(heights**2) * 0.9
+    losses = 1.0 - np.cumsum(drops)
+    bend = features_of(Evidence((60, 50), k, losses, losses, drops, drops)).bend
+    assert bend.argmax() + 1 == 6
+    assert_allclose(bend[5], 6.0, rtol=1e-3)
+    assert np.delete(bend, 5).max() < 3.0
+
+
+def test_a_drop_before_none_is_finitely_larger() -> None:
+    losses = np.array([0.5, 0.3, 1e-12, 1e-12, 1e-12, 2e-12, 1e-12, 1e-12])
+    spectrum = np.array([0.5, 0.25, 0.25])
+    ratio = features_of(Evidence((30, 20), np.arange(1, 9), losses, losses, spectrum, spectrum)).ratio
+    assert 1e5 < ratio[2] < np.inf
+    assert_allclose(ratio[3:-1], 1.0)
+
+
+# Noise and its edge
+
+
+NOISES = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "uniform": lambda rng, shape: rng.random(shape),
+    "Poisson": lambda rng, shape: rng.poisson(3.0, shape).astype(float),
+    "clipped": lambda rng, shape: np.maximum(rng.standard_normal(shape), 0.0),
+}
+
+
+def evidence_by_svd(X: np.ndarray, largest: int) -> Evidence:
+    squares = np.linalg.svd(X, compute_uv=False) ** 2
+    squares /= squares.sum()
+    losses = 1.0 - np.cumsum(squares)[:largest]
+    spectrum = squares[: largest + 10]
+    return Evidence(X.shape, np.arange(1, largest + 1), losses, losses, spectrum, spectrum)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("shape", [(200, 100), (400, 400), (1000, 100), (100, 1000)])
+def test_noise_ends_at_its_edge(shape: tuple[int, int], noise: str) -> None:
+    """About one for noise, beyond the mean, which is rank one; and less as more of the noise is fitted."""
+    features = features_of(evidence_by_svd(NOISES[noise](np.random.default_rng(0), shape), 8))
+    first = features.before[0] if noise == "normal" else features.remainder[0]
+    assert 0.85 < first < 1.1
+    assert 0.85 < features.noise < 1.1
+    assert (features.remainder > 0.8).all()
+    assert (features.remainder[1:] < 1.05).all()
+
+
+@pytest.mark.parametrize("shape", [(200, 100), (400, 400), (1000, 100)])
+def test_noise_ends_at_its_edge_along_a_path(shape: tuple[int, int]) -> None:
+    X = np.random.default_rng(1).random(shape)
+    evidence = rank_path(X, max_rank=10, engine="direct", evened=True, random_state=0).evidence
+    assert evidence is not None
+    assert 0.85 < features_of(evidence).remainder[0] < 1.15
+    assert 0.85 < features_of(evidence).noise < 1.15
+
+
+def test_structure_stands_out_of_the_edge_until_it_is_explained() -> None:
+    X = make_low_rank(200, 100, rank=5, random_state=0)[0]
+    features = features_of(evidence_by_svd(X, 12))
+    assert (features.before[:5] > 10).all()
+    assert (features.remainder[5:] < 1.2).all()
+    assert_array_equal(features.before[1:], features.remainder[:-1])
+
+
+def test_nothing_left_is_like_noise() -> None:
+    """Rounding errors have no edge."""
+    X = make_low_rank(40, 30, rank=3, noise=0.0, random_state=0)[0]
+    features = features_of(evidence_by_svd(X, 10))
+    assert_array_equal(features.remainder[2:], 1.0)
+    assert (features.remainder[:2] > 1.5).all()

@@ -1,0 +1,134 @@
+"""Each warning of the default rule, on data that deserve it and not on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autonmf import AutoNMF, RankEstimate, rank_path, select_rank
+from autonmf.datasets import make_low_rank
+from autonmf.path import Evidence
+
+Choose = Callable[..., RankEstimate]
+NOTHING = "no structure beyond rank one"
+NOISES = {
+    "uniform": lambda rng, shape: rng.random(shape),
+    "Poisson": lambda rng, shape: rng.poisson(5.0, shape).astype(float),
+    "sparse Poisson": lambda rng, shape: rng.poisson(0.3, shape).astype(float),
+    "clipped": lambda rng, shape: np.maximum(rng.standard_normal(shape), 0.0),
+    "exponential": lambda rng, shape: rng.exponential(size=shape),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("shape", [(100, 60), (60, 100), (300, 20)])
+def test_noise_has_no_structure(shape: tuple[int, int], noise: str, seed: int, choose: Choose) -> None:
+    estimate = choose(NOISES[noise](np.random.default_rng(seed), shape), random_state=seed)
+    assert estimate.rank == 1
+    assert estimate.warnings == (NOTHING,)
+    assert "looks like noise" in estimate.why
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clear_data_give_no_warning(seed: int, choose: Choose) -> None:
+    estimate = choose(make_low_rank(100, 60, rank=4, random_state=seed)[0], random_state=seed)
+    assert (estimate.rank, estimate.warnings) == (4, ())
+    assert "component 4 lowers the loss" in estimate.why
+    assert "looks like noise" in estimate.why
+
+
+@pytest.mark.parametrize("rank", [5, 10])
+def test_the_rank_is_at_the_bound(rank: int, choose: Choose) -> None:
+    for seed in range(3):
+        X = make_low_rank(100, 60, rank=rank, random_state=seed)[0]
+        estimate = choose(X, max_rank=rank)
+        assert estimate.rank == rank
+        assert f"the rank is at the bound: raise max_rank above {rank}" in estimate.warnings
+        assert choose(X, max_rank=rank + 3).warnings == ()
+
+
+@pytest.mark.parametrize("max_rank", [3, 4, 5, 6, 8, 9])
+def test_a_bound_below_the_rank_is_not_passed_over_in_silence(max_rank: int, choose: Choose) -> None:
+    """Nothing steps before the bound, so any answer is poor: something must be said about it."""
+    for seed in range(3):
+        estimate = choose(make_low_rank(100, 60, rank=10, random_state=seed)[0], max_rank=max_rank)
+        assert estimate.warnings
+        assert estimate.evidence["remainder"][-1] > 1.6
+
+
+def test_no_elbow(choose: Choose, evidence_of: Callable[..., Evidence]) -> None:
+    """The loss keeps falling: by hand with drops that shrink by a quarter each, and below a low bound."""
+    drops = 0.75 ** np.arange(1, 31)
+    smooth = select_rank(evidence_of(0.9 * drops / drops.sum()), "auto")
+    assert smooth.confidence is not None
+    assert smooth.confidence < 0.5
+    assert len(smooth.plausible) > 3
+    low = choose(make_low_rank(100, 60, rank=10, random_state=0)[0], max_rank=8)
+    for estimate in (smooth, low):
+        assert any(text.startswith("no elbow: the loss keeps falling") for text in estimate.warnings)
+        assert "without a clear step" in estimate.why
+
+
+def halves(depth: float, seed: int) -> np.ndarray:
+    """Three groups of rows, each of two halves that differ as much as ``depth`` says."""
+    rng = np.random.default_rng(seed)
+    groups = rng.random((3, 90)) * (rng.random((3, 90)) < 0.4)
+    kinds = groups[np.arange(6) // 2] * (1 + depth * rng.standard_normal((6, 90)))
+    return np.maximum(kinds[np.repeat(np.arange(6), 25)] + 0.05 * rng.standard_normal((150, 90)), 0.0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_ranks_are_equally_supported(seed: int, choose: Choose) -> None:
+    """Between three components and six there is a depth at which both are named, and only there."""
+    estimates = [choose(halves(depth, seed)) for depth in np.linspace(0.12, 0.3, 13)]
+    ranks = [estimate.rank for estimate in estimates]
+    assert ranks == sorted(ranks)
+    assert (ranks[0], ranks[-1]) == (3, 6)
+    named = [e for e in estimates if any("equally supported" in text for text in e.warnings)]
+    assert named
+    for estimate in named:
+        other = 9 - estimate.rank
+        assert f"two ranks are equally supported: {estimate.rank} and {other}" in estimate.warnings
+        assert estimate.plausible == (3, 6)
+        probability = estimate.evidence["probability"]
+        assert probability[other - 1] > 0.6 * probability[estimate.rank - 1]
+    for estimate in set(estimates) - set(named):
+        assert np.sort(estimate.evidence["probability"])[-2] <= 0.6 * estimate.evidence["probability"].max()
+
+
+def test_incomplete(low_rank: np.ndarray, evidence_of: Callable[..., Evidence]) -> None:
+    path = rank_path(low_rank, evened=True, callback=lambda p: p.rank == 2, random_state=0)
+    assert select_rank(path, "auto").warnings[-1] == "the path is incomplete"
+    whole, part = (evidence_of([0.5, 0.2, 0.1, 0.01, 0.009, 0.008], complete=c) for c in (True, False))
+    assert (*select_rank(whole, "auto").warnings, "the path is incomplete") == select_rank(
+        part, "auto"
+    ).warnings
+
+
+def test_one_rank_only(low_rank: np.ndarray) -> None:
+    model = AutoNMF(max_rank=1, random_state=0).fit(low_rank)
+    assert model.rank_estimate_.warnings == ("the path has one rank only: nothing was chosen",)
+    assert model.rank_estimate_.confidence is None
+
+
+@pytest.mark.parametrize("rank", [35, 40])
+def test_what_is_said_of_a_large_rank(rank: int, choose: Choose) -> None:
+    """From rank 25 up the rule reads steps off the spectrum: the path is hardly iterated there."""
+    for seed in range(4):
+        estimate = choose(make_low_rank(200, 120, rank=rank, random_state=seed)[0])
+        assert estimate.rank == rank
+        assert estimate.warnings == ()
+        assert "without a clear step" not in estimate.why
+        assert "lowers the loss" not in estimate.why or estimate.evidence["drop"][rank - 1] > 0
+
+
+def test_what_is_called_noise_is_near_its_edge(choose: Choose) -> None:
+    for max_rank in (3, 4, 5, 6):
+        for seed in range(3):
+            X = make_low_rank(100, 60, rank=10, random_state=seed)[0]
+            estimate = choose(X, max_rank=max_rank)
+            noise = estimate.evidence["remainder"][estimate.rank - 1] < 1.6
+            assert noise or "looks like noise" not in estimate.why
