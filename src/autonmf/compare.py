@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autonmf._random import as_generator
 from autonmf._plots import Plottable
+from autonmf._random import as_generator
 from autonmf._types import Seed
 from autonmf.baselines import METHODS, Method, reads_path
 from autonmf.baselines.bounds import upper_bound
