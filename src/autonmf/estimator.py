@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
@@ -220,6 +222,27 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             data = as_data(validate_data(self, X, reset=False, **_FORMAT))
             other._set_factors(*refine(data, self.path_, rank, self._options()), polished=True)
         return other
+
+    def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
+        """Write one interactive page about this model, which works offline.
+
+        Parameters
+        ----------
+        file : path
+            The page to write.
+        X : array, optional
+            The training data, for what the page says about its health and for maps.
+        **options
+            Those of `autonmf.report.write_report`: title, feature_names, image_shape, wavelengths, ...
+
+        Returns
+        -------
+        Path
+        """
+        check_is_fitted(self)
+        import autonmf
+
+        return cast(Path, autonmf._write_report(self, file, X=X, **options))
 
     @property
     def _n_features_out(self) -> int:

@@ -9,12 +9,11 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.canvas import ink_of
+from autonmf.plotting.terms import TOP_BY, scores_of, top_of
 from autonmf.plotting.tiles import Tiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-TOP_BY = ("weight", "specificity")
 
 
 @dataclass(frozen=True)
@@ -39,23 +38,12 @@ class Words:
 
     @property
     def scores(self) -> Array:
-        """What decides which features come first.
-
-        The weight, or weight times specificity: the component's share of the feature, over all components at
-        unit norm.
-        """
-        if self.top_by == "weight":
-            return self.components
-        norms = np.linalg.norm(self.components, axis=1, keepdims=True)
-        unit = self.components / np.where(norms > 0, norms, 1.0)
-        total = unit.sum(axis=0)
-        return np.asarray(unit**2 / np.where(total > 0, total, 1.0))
+        """What decides which features come first."""
+        return scores_of(self.components, self.top_by)
 
     def top(self, index: int) -> Array:
         """The features that score highest, the highest first; without those of score zero."""
-        scores = self.scores[index]
-        order = np.argsort(-scores, kind="stable")[: self.n_top]
-        return np.asarray(order[scores[order] > 0])
+        return top_of(self.scores[index], self.n_top)
 
     @property
     def tiles(self) -> Tiles:

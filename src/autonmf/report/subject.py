@@ -1,0 +1,105 @@
+"""`Subject`: the result that a report is about, whoever computed it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data import Data, as_data
+from autonmf.factorisation import Factorisation
+from autonmf.path import RankPath
+from autonmf.selection import RankEstimate
+
+SAME = 1e-3
+"""Squared norms that differ by more than this share belong to different data."""
+
+
+class Factors(NamedTuple):
+    """X ≈ U Vᵀ at one rank."""
+
+    U: Array | None  # n x rank; None where it is not known
+    V: Array  # m x rank
+    polished: bool  # iterated on X until the stop rule held
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A path, the choice on it and the factors there."""
+
+    path: RankPath
+    estimate: RankEstimate | None  # None if the rank was given
+    final: Factors  # at `rank`
+    rank: int  # of the model: the choice, unless another was asked for
+    loss: float  # ½‖X - UVᵀ‖² of the final factors
+    data: Data | None = None  # X, where it is at hand
+
+    @classmethod
+    def of_model(cls, model: Any, X: Any = None) -> Subject:
+        """A fitted `AutoNMF`; with its training data X the weights of its own components are known."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
+        data = None if X is None else _training_data(model.path_, X)
+        W = None if X is None else np.asarray(model.transform(X))
+        return cls(
+            path=model.path_,
+            estimate=model.rank_estimate_,
+            final=Factors(W, model.components_.T, model.polished_),
+            rank=model.n_components_,
+            loss=0.5 * model.reconstruction_err_**2,
+            data=data,
+        )
+
+    @classmethod
+    def of_factorisation(cls, found: Factorisation, X: Any) -> Subject:
+        """What `factorise` found for X."""
+        return cls(
+            path=found.path,
+            estimate=found.estimate,
+            final=Factors(found.W, found.H.T, True),
+            rank=found.rank,
+            loss=found.loss,
+            data=as_data(X),
+        )
+
+    @property
+    def ranks(self) -> list[int]:
+        """Every rank with a solution, increasing."""
+        return sorted({self.rank, *(int(rank) for rank in self.path.ranks)})
+
+    @property
+    def by_interest(self) -> list[int]:
+        """The ranks, those that a reader looks at first before the others: near the model's own."""
+        return sorted(self.ranks, key=lambda rank: (abs(rank - self.rank), rank))
+
+    def factors(self, rank: int) -> Factors:
+        """The factors to show at a rank.
+
+        At the model's own these are its polished components if their weights are known, else the path's
+        solution, which comes with its weights.
+        """
+        on_path = rank in self.path.ranks
+        if rank == self.rank and (self.final.U is not None or not on_path):
+            return self.final
+        point = self.path.at_rank(rank)
+        return Factors(point.U, point.V, False)
+
+    def relative_loss(self, rank: int) -> float:
+        """‖X - UVᵀ‖²/‖X‖² of the factors shown."""
+        loss = self.loss if self.factors(rank) is self.final else self.path.at_rank(rank).loss
+        return float(2.0 * loss / self.path.squared_norm)
+
+
+def _training_data(path: RankPath, X: Any) -> Data:
+    data = as_data(X)
+    if data.shape != path.shape or abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
+        n, m = path.shape
+        raise ValueError(
+            f"X is not what the model was fitted to (a {n} x {m} matrix, ‖X‖² = {path.squared_norm:.6g}): "
+            f"it is {data.shape[0]} x {data.shape[1]} with ‖X‖² = {data.squared_norm():.6g}; "
+            "pass the training data"
+        )
+    return data

@@ -1,0 +1,126 @@
+// The slider, and everything that follows it.
+const contents = JSON.parse(document.getElementById("contents").textContent);
+const slider = document.getElementById("rank");
+let shown = null;
+
+// As wording.percent in Python writes it.
+function percent(share) {
+  const value = 100 * share, sign = "\u00a0%";
+  if (value <= 0 || value >= 100) return (value <= 0 ? "0" : "100") + sign;
+  if (value < 0.01) return `below 0.01${sign}`;
+  if (value > 99.999) return `above 99.999${sign}`;
+  const small = Math.min(value, 100 - value);
+  const decimals = value >= 10 && value <= 90 ? 0 : small >= 1 ? 1 : Math.min(Math.max(-Math.floor(Math.log10(small)), 1), 3);
+  return value.toFixed(decimals) + sign;
+}
+
+function format(value) {
+  return value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e5) ? String(Number(value.toPrecision(3))) : value.toExponential(1);
+}
+
+function show(index) {
+  const view = contents.views[index];
+  if (!view || shown === view) return;
+  shown = view;
+  slider.value = index;
+  slider.setAttribute("aria-valuetext", `${view.rank} components`);
+  document.getElementById("value").textContent = view.rank;
+  document.getElementById("back").hidden = view.rank === contents.rank;
+  document.getElementById("now").textContent = sentenceNow(view);
+  document.getElementById("components-title").textContent = view.rank === 1 ? "The component" : `The ${view.rank} components`;
+  document.getElementById("evidence-sentence").textContent = view.sentence;
+  for (const row of document.querySelectorAll("#evidence tbody tr")) row.classList.toggle("current", Number(row.dataset.rank) === view.rank);
+  paint(view);
+  drawCards(view);
+  drawNumbers(view);
+  drawCode(view);
+  drawPlots();
+}
+
+function showRank(rank) {
+  show(contents.views.findIndex((view) => view.rank === rank));
+}
+
+function sentenceNow(view) {
+  const parts = [view.rank === 1 ? "One component explains" : `${view.rank} components explain`, view.explained_words, "of the energy"];
+  if (view.probability_words) parts.push(`· probability ${view.probability_words}`);
+  if (view.rank === contents.chosen) parts.push("· the choice");
+  return parts.join(" ");
+}
+
+function drawNumbers(view) {
+  const tiles = [["Explained", view.explained_words, view.on_path_words ? `${view.on_path_words} before the last iterations` : ""]];
+  if (view.added_words) tiles.push([view.rank === 1 ? "Added" : `Added by component ${view.rank}`, view.added_words, ""]);
+  if (view.probability_words) tiles.push(["Probability", view.probability_words, ""]);
+  if (view.samples) tiles.push(["Explained of the median sample", percent(view.samples.median), `worst 5\u00a0% of the samples: up to ${percent(view.samples.low)}`]);
+  document.getElementById("fit-numbers").replaceChildren(...tiles.map(([name, value, more]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(more ? [element("small", {}, more)] : [])))));
+  document.getElementById("fit-worst").textContent = view.samples ? worst(view.samples.worst) : "";
+  const map = document.getElementById("fit-map");
+  map.hidden = !view.remainder;
+  if (view.remainder) {
+    const image = document.getElementById("remainder"), scale = `0 to ${format(view.remainder_top)}, the norm of what is left of a sample`;
+    image.className = "heat";
+    image.src = png(view.remainder);
+    image.alt = `map of what is left at rank ${view.rank}, from ${scale}`;
+    document.getElementById("remainder-scale").textContent = scale;
+  }
+}
+
+function worst(samples) {
+  if (samples[0][1] > 0.99999) return "Every sample is described.";
+  return `Described worst: ${samples.map(([name, share]) => `${name} (${percent(share)})`).join(", ")}.`;
+}
+
+function drawCode(view) {
+  const own = view.rank === contents.rank;
+  document.getElementById("code-now").textContent = own
+    ? `model.components_    # ${view.rank} x ${contents.shape[1]}: one component a row\nmodel.transform(X)   # ${contents.shape[0]} x ${view.rank}: how much of each is in each sample`
+    : `other = model.at_rank(${view.rank}, X)   # no new fit\nother.components_, other.transform(X)`;
+  document.getElementById("code-rank").textContent = `At rank ${view.rank}`;
+}
+
+function drawPlots() {
+  drawSpectra(shown);
+  drawFit(shown);
+  drawEvidence(shown);
+}
+
+let pending = 0;
+function soon(index) {
+  cancelAnimationFrame(pending);
+  pending = requestAnimationFrame(() => show(index));
+}
+
+slider.addEventListener("input", () => soon(Number(slider.value)));
+document.getElementById("fewer").addEventListener("click", () => show(Number(slider.value) - 1));
+document.getElementById("more").addEventListener("click", () => show(Number(slider.value) + 1));
+document.getElementById("back").addEventListener("click", () => { showRank(contents.rank); slider.focus(); });
+for (const button of document.querySelectorAll("[data-show]")) button.addEventListener("click", () => showRank(Number(button.dataset.show)));
+for (const choice of document.querySelectorAll("fieldset input")) choice.addEventListener("change", () => drawCards(shown));
+for (const button of document.querySelectorAll(".copy")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    button.textContent = "Copied";
+  });
+}
+// Plots follow their places, which change with the window and with one another.
+const places = new ResizeObserver((entries) => {
+  for (const { target } of entries) if (target.classList.contains("js-plotly-plot") && target.clientWidth > 0) Plotly.Plots.resize(target);
+});
+for (const chart of document.querySelectorAll(".chart")) places.observe(chart);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawPlots);
+addEventListener("beforeprint", () => {
+  drawPlots();
+  for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: chart.closest(".pair") ? 320 : 660 });
+});
+addEventListener("afterprint", () => {
+  for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: null, autosize: true });
+  drawPlots();
+});
+
+const last = contents.views.length - 1, start = contents.views.findIndex((view) => view.rank === contents.rank);
+const mark = document.getElementById("mark");
+mark.style.left = `calc(8px + ${last > 0 ? start / last : 0} * (100% - 16px))`;
+show(start);

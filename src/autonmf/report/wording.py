@@ -1,0 +1,67 @@
+"""Numbers and ranks as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, isfinite, log10
+
+PERCENT = "\N{NO-BREAK SPACE}%"
+
+SMALL_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """A number with a few digits: 0.00123, 12.3, 1,230, 1.23e+09."""
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞" if value < 0 else "–"
+    if value == 0:
+        return "0"
+    size = floor(log10(abs(value)))
+    if -4 <= size < 6:
+        return f"{round(value, digits - 1 - size):,.{max(digits - 1 - size, 0)}f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def percent(share: float, extra: int = 0) -> str:
+    """A share: 12 %, 0.3 %, 99.93 %; never 100 % or 0 % unless it is. ``extra`` adds decimals."""
+    value = 100.0 * share
+    if value <= 0 or value >= 100:
+        return f"0{PERCENT}" if value <= 0 else f"100{PERCENT}"
+    if value < 0.01:
+        return f"below 0.01{PERCENT}"
+    left = 100.0 - value
+    if left < 0.001:
+        return f"above 99.999{PERCENT}"
+    small = min(value, left)
+    decimals = 0 if 10 <= value <= 90 else 1 if small >= 1 else min(max(-floor(log10(small)), 1), 3)
+    return f"{value:.{decimals + extra}f}{PERCENT}"
+
+
+def percents(shares: Sequence[float]) -> list[str]:
+    """Shares that are compared with one another: with as many decimals as tell them apart, up to two more."""
+    tries = [[percent(share, extra) for share in shares] for extra in range(3)]
+    return max(tries, key=lambda words: len(set(words)))  # the first of those that tell most apart
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 row``, ``1,200 rows``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def in_words(number: int) -> str:
+    """Small numbers as words."""
+    return SMALL_NUMBERS[number] if number < len(SMALL_NUMBERS) else str(number)
+
+
+def ranges(ranks: Sequence[int]) -> str:
+    """Increasing ranks as text: 2, 4 to 7 and 9."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

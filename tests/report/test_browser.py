@@ -1,0 +1,311 @@
+"""The page in a real browser, without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autonmf import AutoNMF
+from autonmf.report import write_report
+from autonmf.report.wording import percent
+
+PHONE = {"width": 360, "height": 740}
+DESKTOP = {"width": 1200, "height": 900}
+HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" & 'more' ∑é中"
+
+
+@pytest.fixture(scope="module")
+def pages(
+    tmp_path_factory, fitted: AutoNMF, low_rank: np.ndarray, noise_page: Callable, opened: Callable
+) -> dict[str, Any]:
+    """One page for each way of reading components."""
+    folder = tmp_path_factory.mktemp("pages")
+    names = [f"{j} {HOSTILE}" for j in range(60)]
+    given = AutoNMF(n_components=4, max_rank=6, tol=1e-3, random_state=0).fit(low_rank)
+    made = {
+        "image": noise_page(folder / "image.html", 30, 4096, 50, image_shape=(64, 64)),
+        "spectrum": write_report(
+            fitted, folder / "spectrum.html", X=low_rank, map_shape=(6, 10),
+            wavelengths=np.linspace(400, 790, 40),
+        ),
+        "words": write_report(
+            fitted, folder / "words.html", X=low_rank, title=HOSTILE, feature_names=names[:40],
+            sample_names=names,
+        ),
+        "template": write_report(
+            given, folder / "template.html", X=low_rank, kind="template", wavelengths=np.arange(40) * 50.0
+        ),
+    }  # fmt: skip
+    return {kind: opened(file) for kind, file in made.items()}
+
+
+KINDS = ("image", "spectrum", "words", "template")
+
+
+@pytest.fixture(params=KINDS)
+def each(request: pytest.FixtureRequest, pages: dict[str, Any]) -> Any:
+    """Each page in turn, as it opens."""
+    page = pages[request.param]
+    page.page.set_viewport_size(DESKTOP)
+    page.page.emulate_media(color_scheme="light", media="screen")
+    page.page.evaluate("showRank(contents.rank)")
+    return page
+
+
+@pytest.fixture
+def spectra(pages: dict[str, Any]) -> Any:
+    page = pages["spectrum"]
+    page.page.set_viewport_size(DESKTOP)
+    page.page.emulate_media(color_scheme="light", media="screen")
+    page.show(3)
+    return page
+
+
+def state(page: Any) -> dict[str, Any]:
+    """Everything that should follow the slider."""
+    return {
+        "value": page.text("#value"),
+        "now": page.text("#now"),
+        "cards": page.page.locator("#cards > li").count(),
+        "numbers": page.text("#fit-numbers"),
+        "sentence": page.text("#evidence-sentence"),
+        "row": page.page.get_attribute("#evidence tr.current", "data-rank"),
+        "code": page.text("#code-now"),
+        "line": page.page.evaluate(
+            "document.getElementById('evidence-chart').layout.shapes.find((s) => s.line.dash === 'dash').x0"
+        ),
+        "map": page.page.get_attribute("#remainder", "src"),
+        "curves": page.page.evaluate("document.getElementById('spectra').data.length"),
+    }
+
+
+def press(page: Any, key: str, rank: int) -> None:
+    page.page.focus("#rank")
+    page.page.keyboard.press(key)
+    page.until(f"shown.rank === {rank}")
+
+
+def test_the_slider_moves_by_keyboard_and_everything_follows(spectra: Any, fitted: AutoNMF) -> None:
+    before = state(spectra)
+    press(spectra, "ArrowRight", 4)
+    after = state(spectra)
+    assert (before["value"], after["value"]) == ("3", "4")
+    assert (before["cards"], after["cards"]) == (3, 4)
+    assert (before["row"], after["row"]) == ("3", "4")
+    assert (before["line"], after["line"]) == (3, 4)
+    assert (before["curves"], after["curves"]) == (3, 4)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == set(before)
+    explained = percent(1.0 - fitted.path_.relative_losses[3])
+    assert f"4 components explain {explained} of the energy" in after["now"]
+    assert "model.at_rank(4, X)" in after["code"]
+
+
+def test_home_and_end(spectra: Any) -> None:
+    press(spectra, "Home", 1)
+    assert spectra.text("#components-title") == "The component"
+    press(spectra, "End", 8)
+    assert state(spectra)["cards"] == 8
+
+
+def test_buttons(spectra: Any) -> None:
+    spectra.page.click("#more")
+    assert spectra.text("#value") == "4"
+    spectra.page.click("#fewer")
+    assert not spectra.page.is_visible("#back")
+    spectra.page.click("[data-show] >> nth=1")
+    other = int(spectra.text("#value"))
+    assert other == int(spectra.page.get_attribute("[data-show] >> nth=1", "data-show")) != 3
+    spectra.page.click("#back")
+    assert spectra.text("#value") == "3"
+    assert spectra.page.evaluate("document.activeElement.id") == "rank"
+
+
+def test_a_click_on_the_evidence_moves_the_slider(spectra: Any) -> None:
+    spectra.page.locator("#evidence-chart").scroll_into_view_if_needed()
+    points = spectra.page.locator("#evidence-chart .scatterlayer .trace >> nth=0 >> .points path")
+    box = points.nth(5).bounding_box()
+    spectra.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    spectra.until("shown.rank === 6")
+
+
+def test_every_kind_without_an_error_or_a_request(each: Any) -> None:
+    views = each.page.evaluate("contents.views.map(({ rank, detail }) => [rank, detail])")
+    for rank, detail in [*views[:6], views[-1]]:
+        each.show(rank)
+        assert each.page.locator("#cards > li").count() == (rank if detail else 0)
+    each.page.wait_for_timeout(50)
+    assert each.problems == []
+    outside = [url for url in each.requests if not url.startswith(("file:", "data:", "blob:"))]
+    assert outside == []
+    assert sum(url.startswith("file:") for url in each.requests) == 1
+
+
+def test_no_kind_is_wider_than_a_phone(each: Any) -> None:
+    each.page.set_viewport_size(PHONE)
+    each.page.locator("details").evaluate("(details) => { details.open = true; }")
+    largest = each.page.evaluate("contents.views.at(-1).rank")
+    for rank in (each.page.evaluate("contents.rank"), largest):
+        each.show(rank)
+        each.until(
+            "[...document.querySelectorAll('.js-plotly-plot')]"
+            ".every((plot) => plot._fullLayout.width <= innerWidth)"
+        )
+        assert each.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        wide = each.page.evaluate(
+            "[...document.querySelectorAll('main *')]"
+            ".filter((e) => !e.closest('.scroll, .chart'))"
+            ".filter((e) => e.getBoundingClientRect().right > innerWidth + 1)"
+            ".map((e) => e.outerHTML.slice(0, 80))"
+        )
+        assert wide == []
+
+
+def luminance(rgb: list[float]) -> float:
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb)]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_both_schemes(spectra: Any, scheme: str) -> None:
+    """Contrasts of WCAG 2, level AA, on the page and on its panels."""
+    fronts = ["ink", "quiet", "choice", "data", "warning", "good"]
+    spectra.page.emulate_media(color_scheme=scheme)
+    colours = spectra.page.evaluate(
+        """(names) => Object.fromEntries(names.map((name) => {
+            const probe = document.createElement("i");
+            probe.style.color = `var(--${name})`;
+            document.body.append(probe);
+            const found = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+            probe.remove();
+            return [name, found];
+        }))""",
+        ["paper", "panel", *fronts],
+    )
+    light = {name: luminance(rgb) for name, rgb in colours.items()}
+    assert (light["paper"] < 0.05) == (scheme == "dark")
+    for back in ("paper", "panel"):
+        for front in fronts:
+            low, high = sorted((light[back], light[front]))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, f"{front} on {back}"
+
+
+def test_plots_follow_the_scheme(spectra: Any) -> None:
+    for scheme, ink in (("dark", "#e9ebed"), ("light", "#1a1c1e")):
+        spectra.page.emulate_media(color_scheme=scheme)
+        for plot in ("spectra", "fit-curve", "fit-samples", "evidence-chart"):
+            spectra.until(f"document.getElementById('{plot}')._fullLayout.font.color === '{ink}'")
+
+
+def test_print(spectra: Any, tmp_path: Path) -> None:
+    """On paper: the rank that is shown, no controls, black on white even in dark mode."""
+    spectra.page.emulate_media(color_scheme="dark", media="print")
+    assert not spectra.page.is_visible("#rank")
+    assert not spectra.page.is_visible("#more")
+    assert spectra.page.is_visible("#value")
+    assert spectra.page.locator("#cards > li").count() == 3
+    assert spectra.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert spectra.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    printed = spectra.page.pdf(format="A4")
+    assert printed.startswith(b"%PDF")
+    assert 2 <= printed.count(b"/Type /Page\n") <= 6
+    assert printed.count(b"/Subtype /Image") >= 4
+
+
+def test_a_reader_of_the_screen_is_told(spectra: Any) -> None:
+    """Names, roles and values, as the browser hands them to assistive programs."""
+    page = spectra.page
+    assert page.get_by_role("slider", name="Rank").count() == 1
+    press(spectra, "ArrowRight", 4)
+    assert page.get_attribute("#rank", "aria-valuetext") == "4 components"
+    assert page.get_attribute("#now", "aria-live") == "polite"
+    assert page.locator("img:not([alt]), img[alt='']").locator("visible=true").count() == 0
+    assert page.locator("[role=img]:visible:not([aria-label])").count() == 0
+    page.locator("details").evaluate("(details) => { details.open = true; }")
+    assert page.get_by_role("columnheader", name="probability").count() == 1
+    assert page.get_by_role("rowheader", name="4", exact=True).count() == 1
+    names = page.eval_on_selector_all(
+        "button:not([hidden])", "(all) => all.map((one) => one.getAttribute('aria-label') || one.innerText)"
+    )
+    assert all(names)
+    levels = page.eval_on_selector_all("h1, h2, h3", "(all) => all.map((h) => Number(h.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_hostile_names_are_read_not_run(pages: dict[str, Any]) -> None:
+    page = pages["words"]
+    page.show(3)
+    assert page.text("h1") == HOSTILE
+    assert page.page.title() == HOSTILE
+    assert HOSTILE in page.text("#cards")
+    assert page.page.locator("#cards img, h1 img").count() == 0
+    assert page.problems == []
+
+
+def test_words_in_another_order(pages: dict[str, Any], fitted: AutoNMF) -> None:
+    page = pages["words"]
+    page.show(3)
+    assert page.page.is_visible("#order")
+    page.page.check("input[value=by_weight]")
+    first = page.text(".terms li >> nth=0")
+    assert first.startswith(f"{np.argmax(fitted.components_[0])} ")
+    page.page.check("input[value=by_specificity]")
+
+
+def test_the_policy_forbids_requests_and_foreign_scripts(spectra: Any) -> None:
+    refused = spectra.page.evaluate(
+        """async () => {
+            let events = 0;
+            document.addEventListener("securitypolicyviolation", () => { events += 1; });
+            const failed = await fetch("http://127.0.0.1:9/").then(() => false, () => true);
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script);
+            script.remove();
+            await new Promise((done) => setTimeout(done, 50));
+            return [failed, window.ran === undefined, events];
+        }"""
+    )
+    spectra.problems.clear()
+    assert refused == [True, True, 2]
+
+
+def test_percentages_read_the_same_in_both_languages(spectra: Any) -> None:
+    shares = [0.0, 1.0, -0.1, 1e-6, 2e-4, 0.00312, 0.0512, 0.123, 0.5, 0.87, 0.95, 0.9993, 0.99995, 0.9999999]
+    assert spectra.page.evaluate("(shares) => shares.map(percent)", shares) == [
+        percent(share) for share in shares
+    ]
+
+
+def test_a_rank_that_was_asked_for_has_no_probability(pages: dict[str, Any]) -> None:
+    page = pages["template"]
+    assert page.text("#answer-title") == "4 components"
+    assert "asked for" in page.text("#answer")
+    assert "Probability" not in page.text("#fit-numbers")
+
+
+def test_what_does_not_fit_on_the_page_is_said(pages: dict[str, Any]) -> None:
+    page = pages["image"]
+    details = page.page.evaluate("contents.views.map((view) => view.detail || 'none')")
+    page.show(details.index("full") + 1)
+    assert "pixels are shown as one" not in page.text("#components-note")
+    page.show(details.index("small") + 1)
+    assert "2 × 2 pixels are shown as one" in page.text("#components-note")
+    page.show(details.index("none") + 1)
+    assert "are left out: the page is kept below 8 MB" in page.text("#components-note")
+    assert page.page.locator("#cards > li").count() == 0
+
+
+def test_maps_of_shares_and_of_amounts(spectra: Any) -> None:
+    first = spectra.page.get_attribute("#cards img >> nth=0", "src")
+    assert "share, 0 to" in spectra.text("#cards")
+    spectra.page.check("input[value=amounts]")
+    assert spectra.page.get_attribute("#cards img >> nth=0", "src") != first
+    assert "amount, 0 to" in spectra.text("#cards")
+    spectra.page.check("input[value=map]")

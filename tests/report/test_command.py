@@ -1,0 +1,146 @@
+"""`autonmf report`: the page, its default name, and messages."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autonmf import AutoNMF
+from autonmf.cli import main
+from autonmf.cli.report import numbers_in
+from autonmf.datasets import load_swimmer
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable:
+    """Run `autonmf report` in an empty folder: exit code, output and messages."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: object) -> tuple[int, str, str]:
+        code = main(["report", *map(str, arguments)])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+@pytest.fixture
+def counts(tmp_path: Path, low_rank: np.ndarray) -> Path:
+    """A CSV file with names."""
+    lines = [["gene", *(f"cell{j}" for j in range(40))]]
+    lines += [[f"g{i}", *map(repr, row)] for i, row in enumerate(low_rank.tolist())]
+    file = tmp_path / "counts.csv"
+    file.write_text("\n".join(map(",".join, lines)))
+    return file
+
+
+def test_a_page_beside_the_reader(run: Callable, counts: Path, tmp_path: Path, stored) -> None:
+    code, out, _ = run("counts.csv", "--max-rank", 6)
+    assert code == 0
+    assert re.search(r"^rank 3 \(confidence \d+%\): component 3 lowers", out, re.MULTILINE)
+    assert re.search(r"Written to counts-report.html \(\d\.\d MB\)", out)
+    found = stored(tmp_path / "counts-report.html")
+    assert (found["title"], found["form"]["kind"], found["rank"]) == ("counts.csv", "words", 3)
+    assert found["views"][2]["components"][0]["samples"][0].startswith("g")
+    assert found["health"]["facts"][0]["value"] == "60 samples × 40 features"
+
+
+def test_an_earlier_page_is_kept_without_force(run: Callable, counts: Path, tmp_path: Path) -> None:
+    page = tmp_path / "counts-report.html"
+    page.write_text("earlier")
+    code, _, err = run("counts.csv", "--max-rank", 4)
+    assert (code, page.read_text()) == (2, "earlier")
+    assert "add --force" in err
+    assert run("counts.csv", "--max-rank", 4, "--force", "-q") == (0, "counts-report.html\n", "")
+    assert page.stat().st_size > 10**6
+
+
+def test_pictures(run: Callable, tmp_path: Path, stored) -> None:
+    np.save(tmp_path / "swimmer.npy", load_swimmer())
+    code, out, _ = run(
+        "swimmer.npy", "--image-shape", "32x32", "--out", "deep/er/page.html", "--title", "T & T", "-q"
+    )
+    assert (code, out) == (0, "deep/er/page.html\n")
+    found = stored(tmp_path / "deep/er/page.html")
+    assert (found["title"], found["form"]["shape"], found["rank"]) == ("T & T", [32, 32], 16)
+    assert shlex.split(found["recipe"]["shell"])[3:] == [
+        "--seed", "0", "--image-shape", "32x32", "--title", "T & T", "--out", "deep/er/page.html"
+    ]  # fmt: skip
+
+
+def test_the_code_and_the_command_on_the_page_lead_back(
+    run: Callable, counts: Path, tmp_path: Path, stored
+) -> None:
+    run("counts.csv", "--transpose", "--max-rank", 5, "--tau", 4, "--solver", "s-ipalm", "--seed", 2,
+        "--header", "--labels", "--n-top", 3, "-q")  # fmt: skip
+    page = tmp_path / "counts-report.html"
+    recipe = stored(page)["recipe"]
+    first = page.read_bytes()
+    assert main([*shlex.split(recipe["shell"])[1:], "--force"]) == 0
+    assert page.read_bytes() == first
+    names: dict[str, AutoNMF] = {}
+    exec(recipe["python"], names)
+    assert names["model"].n_components_ == stored(page)["rank"]
+    assert unescape(recipe["python"]).count("rule='marginal', tau=4.0") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--image-shape", "9x9"], "--image-shape (9, 9) does not fit: there are 40 features"),
+     (["--map-shape", "sixty"], "'sixty' is not ROWSxCOLUMNS, such as 32x32"),
+     (["--kind", "image"], "images need --image-shape RxC"), (["--out", "."], "is a folder"),
+     (["--n-top", "0"], "Invalid value for '--n-top'")],
+)  # fmt: skip
+def test_mistakes_in_the_command(run: Callable, counts: Path, arguments: list[str], message: str) -> None:
+    code, out, err = run("counts.csv", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert sorted(file.name for file in counts.parent.iterdir()) == ["counts.csv"]
+
+
+def test_a_folder_that_is_a_file(run: Callable, counts: Path) -> None:
+    code, _, err = run("counts.csv", "--out", "counts.csv/page.html")
+    assert code == 1
+    assert err.splitlines()[-1].startswith("error: cannot write to counts.csv: ")
+
+
+def test_a_bad_file(run: Callable, tmp_path: Path) -> None:
+    assert run("missing.csv") == (1, "", "error: missing.csv does not exist\n")
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [(["400.5", "401", "7e2"], [400.5, 401.0, 700.0]), (["2", "1"], None), (["1", "b"], None),
+     (["1", "nan"], None), (["1", "inf"], None), (["1"], None), (None, None)],
+)  # fmt: skip
+def test_names_that_are_wavelengths(names: list[str] | None, numbers: list[float] | None) -> None:
+    assert numbers_in(names) == numbers
+
+
+def test_spectra_by_their_header(run: Callable, tmp_path: Path, low_rank: np.ndarray, stored) -> None:
+    axis = np.linspace(400, 790, 40)
+    np.savetxt(tmp_path / "s.csv", low_rank, delimiter=",", header=",".join(map(str, axis)), comments="")
+    assert run("s.csv", "--header", "--map-shape", "6x10", "--max-rank", 4, "-q")[0] == 0
+    form = stored(tmp_path / "s-report.html")["form"]
+    assert (form["kind"], form["map"], form["axis_label"]) == ("spectrum", True, "wavelength")
+    assert form["axes"]["full"] == axis.tolist()
+
+
+def test_without_plotly_nothing_is_computed(tmp_path: Path, counts: Path) -> None:
+    (tmp_path / "plotly.py").write_text("raise ImportError('not here')")
+    done = subprocess.run(
+        [sys.executable, "-m", "autonmf.cli", "report", "counts.csv"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: reports need plotly")
+    assert 'pip install "autonmf[report]"' in done.stderr

@@ -1,0 +1,223 @@
+"""What a report says: the answer, the evidence, the fit, and how much of it fits on a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autonmf import AutoNMF, RankEstimate
+from autonmf.report.answer import answer_of
+from autonmf.report.components import FULL, Detail
+from autonmf.report.contents import compact, contents_of, within
+from autonmf.report.evidence import evidence_of, sentence
+from autonmf.report.fit import fits
+from autonmf.report.reading import reading_of
+from autonmf.report.recipe import recipe_of
+from autonmf.report.subject import Factors, Subject
+from autonmf.report.wording import percent
+
+
+@pytest.fixture
+def subject(fitted: AutoNMF, low_rank: np.ndarray) -> Subject:
+    return Subject.of_model(fitted, low_rank)
+
+
+def contents(model: AutoNMF, X: np.ndarray | None = None, most_bytes: int = 10**6, **options):
+    subject = Subject.of_model(model, X)
+    return contents_of(
+        subject, reading_of(subject.path.shape, **options), recipe_of(model), "title", most_bytes
+    )
+
+
+def said(subject: Subject):
+    return answer_of(subject, fits(subject, reading_of(subject.path.shape)), evidence_of(subject))
+
+
+def test_the_answer(subject: Subject) -> None:
+    answer, estimate = said(subject), subject.estimate
+    assert answer.headline == "3 components"
+    assert answer.why.lower().startswith(estimate.why.lower())
+    second = int(np.argsort(-estimate.evidence["probability"])[1]) + 1
+    assert f"The choice is clear: {percent(estimate.confidence)}. The runner-up is {second} (" in answer.sure
+    left = [percent(subject.path.relative_losses[rank - 1]) for rank in (2, 3, 4)]
+    assert answer.fit == (
+        f"Of the data's energy, two leave {left[0]}, three leave {left[1]}, "
+        f"four would leave {left[2]} unexplained."
+    )
+    assert [one.rank for one in answer.candidates][:2] == [3, second]
+    assert "squared error" in answer.terms
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [(0.95, "is clear: 95"), (0.7, "is likely, not certain"), (0.1, "is uncertain: 10")],
+)
+def test_how_sure(subject: Subject, confidence: float, words: str) -> None:
+    estimate = replace(subject.estimate, confidence=confidence, plausible=(2, 3, 4, 7))
+    answer = said(replace(subject, estimate=estimate))
+    assert words in answer.sure
+    assert "the rank is one of 2 to 4 and 7." in answer.sure
+
+
+def test_no_probability_is_above_the_confidence(subject: Subject) -> None:
+    estimate = replace(subject.estimate, confidence=0.5)
+    chances = evidence_of(replace(subject, estimate=estimate)).column("probability")
+    assert max(chances.values) == 0.5
+    assert said(replace(subject, estimate=estimate)).candidates[0].probability == 0.5
+
+
+def test_warnings_are_sentences(subject: Subject) -> None:
+    estimate = replace(subject.estimate, warnings=("no elbow: the loss keeps falling",))
+    assert said(replace(subject, estimate=estimate)).warnings == ("No elbow: the loss keeps falling.",)
+
+
+def test_a_rule_without_confidence(low_rank: np.ndarray) -> None:
+    model = AutoNMF(max_rank=8, rule="marginal", random_state=0).fit(low_rank)
+    answer = said(Subject.of_model(model))
+    assert "“marginal” does not say how sure" in answer.sure
+    assert answer.candidates[0].probability is None
+
+
+def test_a_rank_that_was_asked_for(low_rank: np.ndarray) -> None:
+    model = AutoNMF(n_components=4, max_rank=6, tol=1e-3, random_state=0).fit(low_rank)
+    found = contents(model, low_rank)
+    assert found.answer.headline == "4 components"
+    assert "asked for" in found.answer.why
+    assert (found.chosen, found.rule, found.plausible, found.answer.sure) == (None, None, (), "")
+    assert [view.rank for view in found.views] == [4, 5, 6]
+    assert found.evidence.panels == ("loss",)
+
+
+def test_a_model_at_another_rank_of_the_path(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    found = contents(fitted.at_rank(5, low_rank), low_rank)
+    assert (found.rank, found.chosen) == (5, 3)
+    assert "asked for 5 instead" in found.answer.why
+    assert [view.polished for view in found.views] == [view.rank == 5 for view in found.views]
+
+
+def test_components_that_are_not_needed() -> None:
+    X = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    with pytest.warns(UserWarning, match="only 3 of the 4 components"):
+        model = AutoNMF(n_components=4, max_rank=4, random_state=0).fit(X)
+    found = contents(model, X)
+    assert [len(view.components) for view in found.views] == [3, 4]
+    assert [component.share for component in found.views[1].components] == pytest.approx([1 / 3] * 3 + [0.0])
+
+
+def test_the_evidence_is_the_rule_s_own(subject: Subject) -> None:
+    evidence, table = evidence_of(subject), subject.estimate.evidence
+    assert evidence.ranks == tuple(table["rank"])
+    assert {column.name for column in evidence.columns} == set(table) - {"rank"}
+    np.testing.assert_array_equal(evidence.column("drop").values, table["drop"])
+    assert evidence.panels[0] == "probability"
+    assert evidence.column("remainder").level == (1.0, "noise")
+
+
+def test_infinite_evidence(subject: Subject) -> None:
+    table = {
+        "rank": np.array([1, 2, 3]),
+        "ratio": np.array([np.nan, 2.0, np.inf]),
+        "name": np.array(["a", "b", "c"]),
+    }
+    estimate = RankEstimate(3, "own", "because", table, (3,))
+    evidence = evidence_of(replace(subject, estimate=estimate))
+    (column,) = evidence.columns
+    assert column.values == (None, 2.0, None)
+    assert column.words == ("–", "2.00", "∞")
+    assert json.loads(compact(column.values)) == [None, 2.0, None]
+
+
+def test_a_sentence_for_every_rank(subject: Subject) -> None:
+    evidence = evidence_of(subject)
+    sentences = [sentence(evidence, rank) for rank in evidence.ranks]
+    assert len(set(sentences)) == len(sentences)
+    ratio = subject.estimate.evidence["ratio"][2]
+    assert f"Component 3 lowers the loss {ratio:.3g} times as much as the next one would." in sentences[2]
+    assert "looks like noise" in sentences[2]
+    assert "has structure" in sentences[0]
+    assert sentence(evidence, 99) == "The rule did not look at this rank."
+
+
+def test_the_fit(subject: Subject, fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    found = fits(subject, reading_of(low_rank.shape, sample_names=[f"s{i}" for i in range(60)]))
+    assert found[3].explained == pytest.approx(1 - fitted.reconstruction_err_**2 / np.sum(low_rank**2))
+    losses = dict(zip(fitted.path_.ranks, fitted.path_.relative_losses, strict=True))
+    assert [found[k].left for k in losses] == pytest.approx(list(losses.values()))
+    assert found[4].added == pytest.approx(losses[3] - losses[4])
+    assert found[1].added is None
+    lost = ((low_rank - fitted.transform(low_rank) @ fitted.components_) ** 2).sum(axis=1)
+    lost /= (low_rank**2).sum(axis=1)
+    samples = found[3].samples
+    assert samples.median == pytest.approx(1 - np.median(lost))
+    assert samples.quantiles[0] == pytest.approx(lost.max(), rel=1e-3)
+    assert samples.quantiles[-1] == pytest.approx(lost.min(), rel=1e-3)
+    assert samples.worst[0] == (f"s{np.argmax(lost)}", pytest.approx(1 - lost.max()))
+
+
+def test_samples_of_zeros_have_no_fit(low_rank: np.ndarray) -> None:
+    X = low_rank.copy()
+    X[3] = 0.0
+    subject = Subject.of_model(AutoNMF(max_rank=4, random_state=0).fit(X), X)
+    assert "row 4" not in [name for name, _ in fits(subject, reading_of(X.shape))[3].samples.worst]
+
+
+def test_without_the_data_the_path_s_factors_are_shown(fitted: AutoNMF) -> None:
+    found = contents(fitted)
+    assert not any(view.polished for view in found.views)
+    assert all(view.samples is None for view in found.views)
+    assert found.views[2].components[0].share is not None
+
+
+def test_with_the_data_the_model_s_own_components_are_shown(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    shown = Subject.of_model(fitted, low_rank).factors(3)
+    np.testing.assert_array_equal(shown.V, fitted.components_.T)
+    np.testing.assert_array_equal(shown.U, fitted.transform(low_rank))
+
+
+@pytest.mark.parametrize("change", [lambda X: X[:30], lambda X: 2.0 * X])
+def test_other_data_are_refused(fitted: AutoNMF, low_rank: np.ndarray, change) -> None:
+    with pytest.raises(ValueError, match=r"not what the model was fitted to \(a 60 x 40 matrix"):
+        Subject.of_model(fitted, change(low_rank))
+
+
+def test_an_unfitted_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="call fit first"):
+        Subject.of_model(AutoNMF())
+
+
+def test_what_is_near_the_choice_comes_first(subject: Subject) -> None:
+    assert subject.by_interest[:5] == [3, 2, 4, 1, 5]
+
+
+def test_full_detail_first_then_small_then_nothing() -> None:
+    def build(rank: int, detail: Detail) -> dict[str, object]:
+        return {"components": (), "detail": detail.name, "pad": "x" * (60 if detail is FULL else 10)}
+
+    made = within(1000, range(1, 31), build)
+    details = [made[rank]["detail"] if rank in made else "nothing" for rank in range(1, 31)]
+    assert details == sorted(details, key=["full", "small", "nothing"].index)
+    assert set(details) == {"full", "small", "nothing"}
+    sizes = [len(compact(one)) for one in made.values()]
+    assert sum(sizes) <= 1000
+    assert sum(size for size, detail in zip(sizes, details, strict=False) if detail == "full") <= 700
+
+
+def test_noise_on_every_rank_stays_within_its_bytes(noise_path) -> None:
+    path = noise_path(900, 120, 30)
+    point = path.at_rank(2)
+    subject = Subject(path, None, Factors(point.U, point.V, True), 2, point.loss)
+    reading = reading_of((900, 120), map_shape=(30, 30))
+    found = contents_of(subject, reading, recipe_of(AutoNMF()), "noise", 200_000)
+    assert len(found.as_json()) < 200_000 + 20_000
+    assert {view.detail for view in found.views} == {"full", "small", None}
+    assert found.views[1].detail == "full"
+    assert found.form.blocks == {"full": 1, "small": 1}
+
+
+def test_json_has_no_holes(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    text = contents(fitted, low_rank, map_shape=(6, 10)).as_json()
+    assert "null" not in text.split('"views"')[1]
+    json.loads(text, parse_constant=pytest.fail)
