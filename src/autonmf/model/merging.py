@@ -9,6 +9,7 @@ less. Everything follows from 2 x 2 Gram matrices: :math:`\sigma_1^2, \sigma_2^2
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -45,14 +46,24 @@ def cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
     kept, gone = (int(index) for index in np.unravel_index(np.argmin(costs), costs.shape))
     pair = np.ix_([kept, gone], [kept, gone])
     small_U, small_V = gram_U[pair].astype(np.float64), gram_V[pair].astype(np.float64)
-    values, vectors = np.linalg.eig(small_V @ small_U)
-    a = np.abs(vectors[:, np.argmax(values.real)].real)
-    if not values.real.max() > 0:  # both components have vanished
+    a, value = _leading(small_V @ small_U)
+    if not value > 0:  # both components have vanished
         return Merger(kept, gone, np.array([1.0, 0.0]), np.array([1.0, 0.0]))
     a /= np.sqrt(a @ small_U @ a)
     b = small_U @ a  # v = [v_i, v_j] b has norm σ₁
     sigma = np.sqrt(b @ small_V @ b)
     return Merger(kept, gone, a * np.sqrt(sigma), b / np.sqrt(sigma))
+
+
+def _leading(matrix: Array) -> tuple[Array, float]:
+    """The leading eigenvector of a nonnegative 2 x 2 matrix, nonnegative too, and its eigenvalue."""
+    (p, q), (r, s) = matrix.tolist()
+    half = 0.5 * (p - s)
+    root = math.hypot(half, math.sqrt(q * r))
+    vector = (q, root - half) if half < 0 else (root + half, r)  # the form that does not cancel
+    if not max(vector) > 0:
+        vector = (1.0, 0.0)
+    return np.array(vector), 0.5 * (p + s) + root
 
 
 def _determinants(gram: Array, squares: Array) -> Array:

@@ -114,10 +114,13 @@ def _scaled_back(
     problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
     dtype, root = problem.data.dtype, np.sqrt(workspace.scale)
     rows, columns = ((scales / root).astype(dtype)[:, None] for scales in (a, b))
+    by_rank: dict[int, list[Visit]] = {}
+    for visit in visits:
+        by_rank.setdefault(visit.rank, []).append(visit)
     points, passed, lam = [], [], 0.0
     while solutions:
         solution = solutions.pop()
-        here = [visit for visit in visits if visit.rank == solution.rank]  # one a start, or a λ
+        here = by_rank[solution.rank]  # one a start, or a λ
         visit = min(here, key=lambda visit: visit.loss)
         factors = workspace.turned(solution.U * rows, solution.V * columns)
         U, V = (np.asfortranarray(factor, dtype=dtype) for factor in factors)

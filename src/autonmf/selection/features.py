@@ -123,15 +123,15 @@ def _bends(drops: Array, visited: Array) -> Array:
     heights = np.sqrt(np.maximum(drops[ranks - 1], 0.0))
     if len(ranks) >= FEWEST_BENT and heights.max() ** 2 > NEGLIGIBLE:
         weights, y = 1.0 / ranks, heights / heights.max()
-        parts = ((slice(0, i), slice(i, None)) for i in range(1, len(ranks) - 1))
-        parted = [sum(_misfit(ranks[p], y[p], weights[p]) for p in both) for both in parts]
-        bends[ranks[:-2] - 1] = -0.5 * np.log10(np.array(parted) / weights.sum() + 1e-12)
+        parted = _misfits(ranks, y, weights)[:-2] + _misfits(ranks[::-1], y[::-1], weights[::-1])[-2:0:-1]
+        bends[ranks[:-2] - 1] = -0.5 * np.log10(parted / weights.sum() + 1e-12)
     return np.where(np.isnan(bends), np.nanmin(bends) if np.isfinite(bends).any() else 0.0, bends)
 
 
-def _misfit(x: Array, y: Array, weights: Array) -> float:
-    """The weighted sum of squares about the best line."""
-    x, y = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
-    spread = float(weights @ x**2)
-    slope = float(weights @ (x * y)) / spread if spread > 0 else 0.0
-    return float(weights @ (y - slope * x) ** 2)
+def _misfits(x: Array, y: Array, weights: Array) -> Array:
+    """The weighted sums of squares about the best line through the first point, the first two, ..., all."""
+    x, y = x - x[0], y - y[0]
+    total, wx, wy, xx, xy, yy = (np.cumsum(weights * term) for term in (1.0, x, y, x * x, x * y, y * y))
+    spread, shared, height = (a - b * c / total for a, b, c in ((xx, wx, wx), (xy, wx, wy), (yy, wy, wy)))
+    slope = np.divide(shared, spread, out=np.zeros_like(spread), where=spread > 1e-9)
+    return np.asarray(np.maximum(height - slope * shared, 0.0))
