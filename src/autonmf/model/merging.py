@@ -61,9 +61,10 @@ def _leading(matrix: Array) -> tuple[Array, float]:
     half = 0.5 * (p - s)
     root = math.hypot(half, math.sqrt(q * r))
     vector = (q, root - half) if half < 0 else (root + half, r)  # the form that does not cancel
-    if not max(vector) > 0:
-        vector = (1.0, 0.0)
-    return np.array(vector), 0.5 * (p + s) + root
+    largest = max(vector)
+    if not largest > 0:
+        return np.array([1.0, 0.0]), 0.5 * (p + s) + root
+    return np.array([entry / largest for entry in vector]), 0.5 * (p + s) + root
 
 
 def _determinants(gram: Array, squares: Array) -> Array:
