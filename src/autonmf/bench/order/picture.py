@@ -34,7 +34,7 @@ def draw(rows: Sequence[Row], file: Path) -> bool:
     ax.axvline(0.5, color="white", linewidth=5)
     sizes = [len({(row.family, row.seed) for row in rows if row.group == group}) for group in columns[1:]]
     _label(ax, methods, columns, ["mean of groups", *(f"{size} matrices" for size in sizes)])
-    _write(ax, methods, shares)
+    _write(ax, methods, shares, _few(rows, methods, columns, sizes))
     figure.savefig(file, dpi=130, bbox_inches="tight", pad_inches=0.15)
     return True
 
@@ -61,10 +61,28 @@ def _label(ax: Axes, methods: list[str], columns: list[str], below: list[str]) -
             label.set(color=ORANGE, weight="bold")
 
 
-def _write(ax: Axes, methods: list[str], shares: Array) -> None:
+def _few(
+    rows: Sequence[Row], methods: list[str], columns: list[str], sizes: list[int]
+) -> dict[tuple[int, int], int]:
+    """How many matrices of a group a method answered, where that is not all of them; 0: of some group."""
+    few: dict[tuple[int, int], int] = {}
+    for i, method in enumerate(methods):
+        for j, (group, size) in enumerate(zip(columns[1:], sizes, strict=True), start=1):
+            answered = sum(row.method == method and row.group == group for row in rows)
+            if answered < size:
+                few[i, j], few[i, 0] = answered, 0
+    return few
+
+
+def _write(ax: Axes, methods: list[str], shares: Array, few: dict[tuple[int, int], int]) -> None:
     for (i, j), share in np.ndenumerate(shares):
         text = percent(share) if np.isfinite(share) else "-"
+        if (i, j) in few:
+            text += f" of {few[i, j]}" if few[i, j] else " *"
         weight = "bold" if methods[i] == OURS else "normal"
         ax.text(
             j, i, text, ha="center", va="center", weight=weight, color="white" if share > DARK else "black"
         )
+    if few:
+        note = "* did not answer every matrix; 60% of 5: three right of five answered"
+        ax.text(0, -0.03, note, transform=ax.transAxes, va="top", fontsize="small")
