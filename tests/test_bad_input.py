@@ -243,3 +243,12 @@ def test_any_ridge_has_an_outcome(mu: float, grid: str) -> None:
 def test_budget_that_is_no_number_of_iterations(iterations: object) -> None:
     with pytest.raises((ValueError, TypeError), match="budget"):
         by_path(X, budget=lambda rank: iterations)
+
+
+def test_fewer_components_than_asked_for_from_the_start() -> None:
+    """NNDSVD of a matrix of rank three has three components, whatever was asked for."""
+    X = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    with pytest.warns(UserWarning, match="only 3 of the 4 components are needed"):
+        model = AutoNMF(n_components=4, max_rank=4, init="nndsvd", random_state=0).fit(X)
+    assert model.components_.shape == (4, 6)
+    assert model.reconstruction_err_ < 1e-6

@@ -105,7 +105,7 @@ class ExactPath:
         lam, first = 0.0, True
         while True:
             rule = self._stopping(stopping, state.rank, first=first)
-            result = solve(solver, state, rule, state.rank - lowest + 1)
+            result = solve(solver, state, rule, max(state.rank - lowest, 0) + 1)
             state = result.state.balanced().compact()
             if state.rank == 0:
                 return
