@@ -63,7 +63,8 @@ def test_interrupted(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).random((800, 600)))
     # A line of progress tells that the path is under way.
     code = (
-        "import sys; from autonmf.cli import main, progress; progress.LOG_EVERY = 0.0; "
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # nohup ignores it
+        "from autonmf.cli import main, progress; progress.LOG_EVERY = 0.0; "
         f"sys.exit(main(['fit', {str(tmp_path / 'x.npy')!r}, '--n-starts', '10000', "
         f"'--out', {str(tmp_path / 'out')!r}]))"
     )
