@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.table import Table
 
@@ -30,9 +33,10 @@ EXPLANATION = (
 )
 NEXT = """\
 Now try your own data, a table of numbers that are not negative:
-    autonmf fit FILE                 show the rank, and why
-    autonmf fit FILE --out results   also write the parts
-    autonmf fit --help               every option"""
+    {autonmf} fit FILE                 show the rank, and why
+    {autonmf} fit FILE --out results   also write the parts
+    {autonmf} report FILE              write an interactive page about it (needs autonmf[report])
+    {autonmf} fit --help               every option"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ def run(seed: int) -> None:
         print_paragraph(f"{example.name}: rank {result.rank}, because {result.why}.")
     print_paragraph(EXPLANATION)
     print_paragraph(f"Kernels in use: {kernels.BACKEND}.")
-    print(NEXT)
+    print(NEXT.format(autonmf=_command()))
 
 
 def _synthetic(seed: int) -> Example:
@@ -97,3 +101,11 @@ def _table(examples: list[Example], found: list[Factorisation]) -> Table:
             f"{result.seconds:.1f} s",
         )
     return table
+
+
+def _command() -> str:
+    """How to call this program again: by its name if the shell finds it, else by its place."""
+    called = Path(sys.argv[0])
+    if called.name != "autonmf" or shutil.which("autonmf"):
+        return "autonmf"
+    return str(called)
