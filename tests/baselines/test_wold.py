@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from autonmf.baselines.entries import rows_of
 from autonmf.baselines.wold import RIDGE, SWEEPS, EntryFolds, PartlySeen, masked_path
 from autonmf.data import as_data
 from autonmf.datasets import make_low_rank
@@ -24,7 +23,7 @@ def mask(folds: EntryFolds, fold: int) -> np.ndarray:
 
 
 def partly(X: np.ndarray, fold: int = 0, folds: EntryFolds = FOLDS) -> PartlySeen:
-    return PartlySeen(rows_of(as_data(X)), folds, fold).scaled()
+    return PartlySeen(as_data(X).rows, folds, fold).scaled()
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +152,7 @@ def test_many_blocks_of_rows_are_one_matrix() -> None:
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
 def test_dense_and_sparse_give_the_same_bits(X: np.ndarray, kind: type) -> None:
     X = np.where(X > 1, X, 0)
-    dense, stored = partly(X), PartlySeen(rows_of(as_data(kind(X))), FOLDS, 0).scaled()
+    dense, stored = partly(X), PartlySeen(as_data(kind(X)).rows, FOLDS, 0).scaled()
     for part in (dense, stored):
         assert part.scale == dense.scale
     start = dense.start(3, np.random.default_rng(0))

@@ -13,7 +13,6 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
 from autonmf.baselines.bicv import HiddenBlock, hidden_blocks
 from autonmf.baselines.bounds import upper_bound
-from autonmf.baselines.entries import rows_of
 from autonmf.baselines.wold import MOST_FOLDS, EntryFolds, PartlySeen, masked_path
 from autonmf.data import Data, as_data
 from autonmf.path import PathOptions, explore
@@ -101,10 +100,9 @@ def cross_validate(
 def _wold_errors(
     data: Data, folds: int, ranks: Array, rng: np.random.Generator, tol: float, max_iter: int
 ) -> Iterator[list[float]]:
-    rows = rows_of(data)
     dealt = EntryFolds(data.shape, folds, int(rng.integers(2**32)))
     for fold, start in enumerate(rng.spawn(folds)):
-        seen = PartlySeen(rows, dealt, fold).scaled()
+        seen = PartlySeen(data.rows, dealt, fold).scaled()
         path = masked_path(seen, int(ranks[-1]), int(ranks[0]), start, tol=tol, max_iter=max_iter)
         found = {U.shape[1]: seen.error(U, V) for U, V in path if U.shape[1] in ranks}
         yield [found[rank] for rank in ranks]

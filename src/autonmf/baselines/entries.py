@@ -5,8 +5,6 @@ This is the one module here that knows how X is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import sparse
 
@@ -14,18 +12,6 @@ from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data, Dense, Sparse, wrap
 from autonmf.data.blocks import row_blocks
-
-Rows = Callable[[slice], Array]
-"""Consecutive rows of X as a dense block."""
-
-
-def rows_of(data: Data) -> Rows:
-    """A function from a range of rows to these rows of X, dense. X itself is never made dense."""
-    if isinstance(data, Sparse):
-        by_rows = data.X.tocsr()
-        return lambda block: by_rows[block].toarray()
-    X = _dense(data)
-    return lambda block: X[block]
 
 
 def submatrix(data: Data, rows: Array, columns: Array) -> Data:
@@ -63,19 +49,19 @@ def singular_values(data: Data) -> Array:
     reduced by QR factorisations instead, which is exact to σ₁·ε.
     """
     tall = data if data.shape[0] >= data.shape[1] else data.T
-    rows, m = rows_of(tall), tall.shape[1]
+    m = tall.shape[1]
     blocks = list(row_blocks(tall.shape, max(1 << 20, m * m)))
     with one_pool():
         gram = np.zeros((m, m))
         for block in blocks:
-            X_b = rows(block).astype(np.float64, copy=False)
+            X_b = tall.rows(block).astype(np.float64, copy=False)
             gram += X_b.T @ X_b
         squares = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
         if np.median(squares) > 1e-10 * squares[0]:
             return np.asarray(np.sqrt(squares))
         triangle = np.zeros((0, m))
         for block in blocks:
-            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, rows(block)])).R)
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, tall.rows(block)])).R)
         return np.asarray(np.linalg.svd(triangle, compute_uv=False))
 
 

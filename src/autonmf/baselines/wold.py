@@ -21,7 +21,6 @@ import numpy as np
 from autonmf import kernels
 from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.baselines.entries import Rows
 from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
 from autonmf.model.balancing import balance
 from autonmf.model.objective import gram
@@ -71,7 +70,7 @@ class Piece(NamedTuple):
 class PartlySeen:
     """X / scale with the entries of one fold hidden."""
 
-    rows: Rows
+    rows: Callable[[slice], Array]  # some rows of X
     folds: EntryFolds
     fold: int
     scale: float = 1.0

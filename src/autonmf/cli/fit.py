@@ -80,17 +80,6 @@ def _summary(source: Input, search: Search, table: Table, found: Factorisation) 
     }
 
 
-def _ranges(ranks: list[int]) -> str:
-    """Increasing ranks as text: 2, 4 to 7, 9."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
-
-
 def _report(source: Input, table: Table, found: Factorisation, folder: Folder | None) -> None:
     """What a person wants to know."""
     n, m = table.X.shape
@@ -101,7 +90,9 @@ def _report(source: Input, table: Table, found: Factorisation, folder: Folder | 
     if found.estimate:
         others = [rank for rank in found.estimate.plausible if rank != found.rank]
         if others:
-            print(f"also plausible: rank {_ranges(others)}")
+            from autonmf.report.wording import ranges
+
+            print(f"also plausible: rank {ranges(others)}")
     if folder is None:
         print("Nothing was written: add --out FOLDER to keep the factors.")
         return

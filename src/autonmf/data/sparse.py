@@ -77,7 +77,12 @@ class Sparse:
         return sum(squared_sum(self.rows(b) - U[b] @ V.T) for b in row_blocks(self.shape))
 
     def rows(self, some: slice) -> Array:
-        return np.asarray(self.X[some].toarray())
+        return np.asarray(self._by_rows[some].toarray())
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        """X in CSR format: rows of a CSC matrix would be looked for all over it."""
+        return self.X.tocsr()
 
     def divided(self, scale: float) -> Sparse:
         return Sparse((self.X / scale).astype(self.dtype, copy=False))
