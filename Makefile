@@ -1,6 +1,6 @@
 # Everything a newcomer needs: make demo, make test. Each sets up a virtual environment in .venv first.
 PYTHON ?= python3
-EXTRAS ?= test
+EXTRAS ?= all
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(wildcard src/autonmf/kernels/*.c src/autonmf/kernels/*.h)
@@ -14,7 +14,7 @@ help: ## Show this list
 demo: $(VENV)/.demo ## Find the rank of two matrices and show why
 	@$(BIN)/autonmf demo
 
-test: $(VENV)/.$(EXTRAS) ## Run the tests (EXTRAS=all also installs what integration tests need)
+test: $(VENV)/.$(EXTRAS) ## Run the tests, with every library that they work with (EXTRAS=all)
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
 install: $(VENV)/.all ## Everything that a developer needs

@@ -252,9 +252,11 @@ def test_other_errors_in_a_callback_pass_through(low_rank: np.ndarray) -> None:
 
 
 CHILD = """
-import time, warnings
+import signal, time, warnings
 import numpy as np
 from autonmf import rank_path
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background would ignore it
 
 said = False
 def callback(progress):
