@@ -17,6 +17,7 @@ from autonmf.bench.order.ranking import (
     Sureness,
     ranked_by_family,
     ranked_by_group,
+    ranked_held_out,
     ranked_overall,
     uneven,
 )
@@ -138,3 +139,10 @@ def test_a_page_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     write_page(ROWS, tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == [PAGE]
     assert PICTURE not in (tmp_path / PAGE).read_text(encoding="utf-8")
+
+
+def test_held_out_families_are_scored_together() -> None:
+    held = [row("auto", 4, 4, held_out=True), row("auto", 4, 5, held_out=True, family="other")]
+    (standing,) = ranked_held_out([*ROWS, *held])
+    assert (standing.where, standing.score.instances, standing.score.exact) == ("held out", 2, 0.5)
+    assert ranked_held_out(ROWS) == []

@@ -8,7 +8,14 @@ from pathlib import Path
 from autonmf.bench.order.cells import CELLS, LEGEND, SUMMARY, cells
 from autonmf.bench.order.objective import Row
 from autonmf.bench.order.picture import draw
-from autonmf.bench.order.ranking import OURS, ranked_by_family, ranked_by_group, ranked_overall, uneven
+from autonmf.bench.order.ranking import (
+    OURS,
+    ranked_by_family,
+    ranked_by_group,
+    ranked_held_out,
+    ranked_overall,
+    uneven,
+)
 
 PAGE, PICTURE = "page.md", "order.png"
 
@@ -26,7 +33,10 @@ def page(rows: Sequence[Row], picture: str | None = None) -> str:
         "## Overall": _overall(rows, picture),
         "## By group": _table(
             ("group", "method", *CELLS),
-            ((one.where, _name(one.method), *cells(one, CELLS)) for one in ranked_by_group(rows)),
+            (
+                (one.where, _name(one.method), *cells(one, CELLS))
+                for one in (*ranked_by_group(rows), *ranked_held_out(rows))
+            ),
         ),
         "## By family": _table(
             ("family", "method", *CELLS),

@@ -56,6 +56,11 @@ def ranked_by_group(rows: Sequence[Row]) -> list[Standing]:
     return _ranked(rows, lambda row: row.group, groups_of(rows))
 
 
+def ranked_held_out(rows: Sequence[Row]) -> list[Standing]:
+    """On the held-out families together, if there are any."""
+    return _ranked([row for row in rows if row.held_out], lambda row: "held out", ["held out"])
+
+
 def ranked_by_family(rows: Sequence[Row]) -> list[Standing]:
     """Families by group, and then as they came."""
     families = {row.family: GROUPS.index(row.group) for row in rows}
