@@ -20,7 +20,7 @@ from autonmf._types import Array, Seed
 from autonmf.data import as_data, refuse_unfit, wrap
 from autonmf.factorisation import factorise, refine
 from autonmf.model.projection import project
-from autonmf.path import PathOptions, Progress
+from autonmf.path import PathOptions, Progress, RankPath
 from autonmf.path.follow import Callback
 from autonmf.solvers import Solver
 
@@ -245,6 +245,11 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return cast(Path, autonmf._write_report(self, file, X=X, **options))
 
     @property
+    def path_(self) -> RankPath:
+        check_is_fitted(self)
+        return self._path.value
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
@@ -275,7 +280,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.path_, self.rank_estimate_, self.n_iter_ = found.path, found.estimate, found.n_iter
+        self._path, self.rank_estimate_, self.n_iter_ = found.late_path, found.estimate, found.n_iter
         self._set_factors(found.W, found.H, found.loss, polished=True)
         return found.W
 

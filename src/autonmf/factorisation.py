@@ -15,6 +15,7 @@ from autonmf.data import Data
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
 from autonmf.path import (
+    LatePath,
     PathOptions,
     PathPoint,
     Polished,
@@ -35,7 +36,8 @@ class Factorisation:
     W: Array  # n x rank
     H: Array  # rank x m
     loss: float  # ½‖X - WH‖²
-    path: RankPath
+    squared_norm: float  # ‖X‖²
+    late_path: LatePath
     estimate: RankEstimate | None  # None if the rank was given
     n_iter: int  # along the path and of the polish
     converged: bool  # whether the polish did
@@ -46,9 +48,13 @@ class Factorisation:
         return len(self.H)
 
     @property
+    def path(self) -> RankPath:
+        return self.late_path.value
+
+    @property
     def relative_loss(self) -> float:
         """‖X - WH‖²/‖X‖²."""
-        return 2.0 * self.loss / self.path.squared_norm
+        return 2.0 * self.loss / self.squared_norm
 
     @property
     def why(self) -> str:
@@ -91,7 +97,8 @@ def factorise(
         W=np.ascontiguousarray(W),
         H=np.ascontiguousarray(V.T),
         loss=loss,
-        path=path,
+        squared_norm=path.squared_norm,
+        late_path=LatePath(path, workspace),
         estimate=estimate,
         n_iter=sum(visit.n_iter for visit in path.visits) + polished.n_iter,
         converged=converged,

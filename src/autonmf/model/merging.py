@@ -44,8 +44,7 @@ def cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
     """The pair of components whose merger raises the loss least, and how to merge them; balanced."""
     costs = merging_costs(gram_U, gram_V)
     kept, gone = (int(index) for index in np.unravel_index(np.argmin(costs), costs.shape))
-    pair = np.ix_([kept, gone], [kept, gone])
-    small_U, small_V = gram_U[pair].astype(np.float64), gram_V[pair].astype(np.float64)
+    small_U, small_V = (_pair(gram, kept, gone) for gram in (gram_U, gram_V))
     a, value = _leading(small_V @ small_U)
     if not value > 0:  # both components have vanished
         return Merger(kept, gone, np.array([1.0, 0.0]), np.array([1.0, 0.0]))
@@ -53,6 +52,10 @@ def cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
     b = small_U @ a  # v = [v_i, v_j] b has norm σ₁
     sigma = np.sqrt(b @ small_V @ b)
     return Merger(kept, gone, a * np.sqrt(sigma), b / np.sqrt(sigma))
+
+
+def _pair(gram: Array, i: int, j: int) -> Array:
+    return np.array([[gram[i, i], gram[i, j]], [gram[j, i], gram[j, j]]], dtype=np.float64)
 
 
 def _leading(matrix: Array) -> tuple[Array, float]:

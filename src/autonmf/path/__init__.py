@@ -5,6 +5,7 @@ from autonmf.path.evened import explore_evened
 from autonmf.path.explore import explore
 from autonmf.path.follow import Progress
 from autonmf.path.options import GRIDS, PathOptions, default_max_rank
+from autonmf.path.plateaus import LatePath
 from autonmf.path.polishing import Polished, polish
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.search import rank_path
@@ -14,6 +15,7 @@ __all__ = [
     "ENGINES",
     "GRIDS",
     "Evidence",
+    "LatePath",
     "PathOptions",
     "PathPoint",
     "Polished",

@@ -15,7 +15,6 @@ from autonmf.data import Data, compress, compress_onto, even_out, to_unit_scale
 from autonmf.model.objective import Problem
 from autonmf.model.spectral import leading_triplet
 from autonmf.path.explore import Exploration, explore
-from autonmf.path.grids import CROSSING, breakpoints_of
 from autonmf.path.options import PathOptions
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.workspace import Workspace
@@ -25,7 +24,8 @@ from autonmf.solvers import Run, State
 def explore_evened(data: Data, options: PathOptions) -> Exploration:
     """Search a path of the evened copy Y of X, and scale its solutions back.
 
-    What was seen on Y becomes the path's `Evidence`.
+    What was seen on Y becomes the path's `Evidence`. No λ of X led to the solutions: it is NaN until
+    `with_plateaus` finds it.
     """
     rng = as_generator(options.random_state)
     with one_pool():
@@ -37,6 +37,9 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         )
         workspace = _workspace(data, b if prepared.transposed else a, prepared, options)
         solutions, found = list(found.points), replace(found, points=())
+        largest = solutions[-1].rank
+        spectrum = _spectrum(prepared, largest, rng)
+        del prepared
         losses = np.array([solution.loss for solution in solutions]) / (0.5 * even.squared_norm())
         u, sigma, v = leading_triplet(workspace.compressed or workspace.scaled)
         points, visits = _scaled_back(solutions, found.visits, workspace, a, b, options)
@@ -56,8 +59,8 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
             ranks=path.ranks,
             losses=losses,
             losses_of_X=path.relative_losses,
-            spectrum=_spectrum(prepared, points[-1].rank, rng),
-            spectrum_of_X=_spectrum(workspace, points[-1].rank, rng),
+            spectrum=spectrum,
+            spectrum_of_X=_spectrum(workspace, largest, rng),
             complete=path.complete,
         )
         path = replace(path, evidence=evidence, points=_with_leading(points, workspace, u * sigma, v))
@@ -89,9 +92,9 @@ def _with_leading(
     if points[0].rank > 1:
         return points
     state = State.start(Problem(workspace.compressed or workspace.scaled), u, v).balanced()
-    best = workspace.point(0.0, Run(state, points[0].n_iter, "leading pair"))
+    best = workspace.point(np.nan, Run(state, points[0].n_iter, "leading pair"))
     U, V = (factor.astype(points[0].U.dtype, copy=False) for factor in (best.U, best.V))
-    return (replace(best, U=U, V=V, lam=points[0].lam), *points[1:])
+    return (replace(best, U=U, V=V), *points[1:])
 
 
 def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) -> Workspace:
@@ -107,7 +110,7 @@ def _scaled_back(
     solutions: list[PathPoint], visits: Sequence[Visit], workspace: Workspace, a: Array, b: Array,
     options: PathOptions,
 ) -> tuple[tuple[PathPoint, ...], tuple[Visit, ...]]:  # fmt: skip
-    """The solutions for Y as solutions for X, with the λ at which each would lose a component.
+    """The solutions for Y as solutions for X.
 
     The list is emptied on the way: a path is as large as a good part of X.
     """
@@ -117,7 +120,7 @@ def _scaled_back(
     by_rank: dict[int, list[Visit]] = {}
     for visit in visits:
         by_rank.setdefault(visit.rank, []).append(visit)
-    points, passed, lam = [], [], 0.0
+    points, passed = [], []
     while solutions:
         solution = solutions.pop()
         here = by_rank[solution.rank]  # one a start, or a λ
@@ -125,16 +128,8 @@ def _scaled_back(
         factors = workspace.turned(solution.U * rows, solution.V * columns)
         U, V = (np.asfortranarray(factor, dtype=dtype) for factor in factors)
         state = State.start(problem, U, V).balanced()
-        ahead = float(breakpoints_of(state).min())
-        point = workspace.point(lam, Run(state, solution.n_iter, visit.reason))
+        point = workspace.point(np.nan, Run(state, solution.n_iter, visit.reason))
         points.append(point)
-        passed.append(
-            visit._replace(
-                lam=point.lam,
-                loss=point.loss,
-                n_iter=sum(visit.n_iter for visit in here),
-                next_lam=ahead * workspace.scale**2,
-            )
-        )
-        lam = max(lam, (1 + CROSSING) * ahead)
+        spent = sum(visit.n_iter for visit in here)
+        passed.append(visit._replace(lam=np.nan, loss=point.loss, n_iter=spent, next_lam=np.nan))
     return tuple(reversed(points)), tuple(passed)

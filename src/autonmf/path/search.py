@@ -11,6 +11,7 @@ from autonmf.path.evened import explore_evened
 from autonmf.path.explore import explore
 from autonmf.path.follow import Callback
 from autonmf.path.options import PathOptions
+from autonmf.path.plateaus import with_plateaus
 from autonmf.path.result import RankPath
 from autonmf.solvers import Solver
 
@@ -133,5 +134,6 @@ def rank_path(
         callback=callback,
         random_state=random_state,
     )
-    search = explore_evened if evened else explore
-    return search(as_data(X), options).path
+    if not evened:
+        return explore(as_data(X), options).path
+    return with_plateaus(*explore_evened(as_data(X), options))

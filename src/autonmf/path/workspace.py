@@ -60,7 +60,7 @@ class Workspace:
     @property
     def matrix(self) -> Data:
         """What a path iterates on: X / s, or its compression in single precision."""
-        return self.scaled if self.compressed is None else self.compressed.astype(np.float32)
+        return self.scaled if self.compressed is None else self.compressed.quick()
 
     def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
         """A caller's factors of X as factors of X / s."""

@@ -84,7 +84,10 @@ class State:
 
     def compact(self) -> State:
         """Without the components that are zero in both factors: they can never come back."""
-        return self.selected((self.gram_U.diagonal() > 0) | (self.gram_V.diagonal() > 0))
+        squares_U, squares_V = self.gram_U.diagonal(), self.gram_V.diagonal()
+        if squares_U.all():
+            return self
+        return self.selected((squares_U > 0) | (squares_V > 0))
 
     def _with_XV(self, other: State, change: Callable[[Array], Array]) -> State:
         """``other`` with X V taken over, where it is known already."""
