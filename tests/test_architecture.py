@@ -23,9 +23,10 @@ HEAVY = {
 
 # From the top. A module may import from any row below its own, and from its own package.
 LAYERS = (
-    ("cli",),  # what people type
+    ("cli", "anndata"),  # what people type
     ("report", "plotting", "adapters", "bench", "reproduce"),  # what people touch
     ("estimator", "compare"),  # scikit-learn contract; every method side by side
+    ("_callbacks",),  # who is told how far a fit is
     ("factorisation", "baselines"),  # X to a rank and its factors; what we compare with
     ("selection",),  # from evidence to a rank
     ("path",),  # continuation in λ
@@ -46,6 +47,7 @@ LEAVES = {
 # Imports between leaves, and from the tower to a leaf, that are meant.
 EXTRA = {
     ("report", "plotting"),
+    ("adapters", "plotting"),
     ("datasets", "readers"),
     ("baselines", "metrics"),
 }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, cast
@@ -13,21 +16,27 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, _num_samples, check_is_fitted, validate_data
 
+from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import as_data, refuse_unfit, wrap
+from autonmf.data import Data, Stored, as_rows, as_weighted_data, filled, is_stored, opened, refuse_unfit
+from autonmf.data.dask import as_spread_data
+from autonmf.data.spread import is_dask
 from autonmf.factorisation import factorise, refine
+from autonmf.model.lazy import lazy_projection
 from autonmf.model.projection import project
-from autonmf.path import PathOptions, Progress, RankPath
-from autonmf.path.follow import Callback
+from autonmf.path import PathOptions, RankPath, Scales
+from autonmf.path.rescaling import scaled_init
 from autonmf.solvers import Solver
+
+DOCS = "https://autonmf.readthedocs.io/en/stable"
 
 _FORMAT: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
 
-class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Nonnegative matrix factorisation that finds its number of components.
 
     X (n_samples x n_features) ≈ W H with W, H ≥ 0. One warm-started path computes every rank from an
@@ -60,6 +69,9 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Initial point.
     engine : {"auto", "direct", "compressed"}
         Whether the path reads X at every step or X compressed; the polish is always on X.
+    missing : {"error", "mask"}
+        What NaN means. "mask": the entry is missing, and is left out of the loss; `transform` then takes rows
+        with missing entries too.
     time_budget : float, optional
         Seconds for the path.
     n_jobs : int, optional
@@ -102,6 +114,9 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     (2, 3)
     """
 
+    _doc_link_module = "autonmf"
+    _doc_link_template = DOCS + "/reference/autonmf.{estimator_name}.html"
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -117,6 +132,7 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_starts: int = 1,
         init: str | tuple[Any, Any] = "random",
         engine: str = "auto",
+        missing: str = "error",
         time_budget: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -134,12 +150,14 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_starts = n_starts
         self.init = init
         self.engine = engine
+        self.missing = missing
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Find the rank and the factors of X.
 
         Parameters
@@ -147,17 +165,27 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : array, data frame or CSR/CSC matrix of shape (n_samples, n_features)
             Nonnegative data.
         y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            How much each sample counts. Samples of weight zero are left out: ``path_`` does not have them.
+        weights : array of shape (n_samples, n_features), optional
+            How much each entry counts, for example the inverse of its variance. The loss that is minimised,
+            and reported, is weighted.
 
         Returns
         -------
         self
         """
-        self._fit(X)
+        self._fit(X, y, sample_weight, weights)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Fit to X and return W (n_samples x n_components_), the same as ``fit(X).transform(X)``."""
-        return self._fit(X)
+    @with_callbacks
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Array:
+        """Fit to X and return W (n_samples x n_components_).
+
+        The same as ``fit(X).transform(X)``, except that ``weights`` count for W too.
+        """
+        W = self._fit(X, y, sample_weight, weights)
+        return W if is_dask(X) or len(W) == _num_samples(X) else self._project(X)  # without samples of weight zero
 
     def transform(self, X: Any) -> Array:
         """W ≥ 0 minimising ‖X - W H‖_F for these rows, by nonnegative least squares.
@@ -171,31 +199,30 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         W : ndarray of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        refuse_unfit(X)
-        checked = validate_data(self, X, reset=False, ensure_non_negative=True, **_FORMAT)
-        V = np.asfortranarray(self.components_.T, dtype=checked.dtype)
+        return self._project(X)
+
+    def _project(self, X: Any) -> Array:
+        if is_dask(X):
+            projection: Array = lazy_projection(self._checked(X, reset=False), self.components_.T)
+            return projection
+        data = as_rows(self._checked(X, reset=False), missing=self.missing)
+        V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
-            return np.ascontiguousarray(project(wrap(checked), V).W)
+            return np.ascontiguousarray(project(data, V).W)
 
     def inverse_transform(self, X: Any) -> Array:
         """W H: the samples that the rows of W (named X, as scikit-learn has it) stand for.
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
+        X has n_components_ columns, the result n_features.
         """
         check_is_fitted(self)
-        W = np.asarray(cast(Any, X).toarray() if sparse.issparse(X) else X)
+        W = X if is_dask(X) else np.asarray(cast(Any, X).toarray() if sparse.issparse(X) else X)
         if W.ndim != 2 or W.shape[1] != self.n_components_:
             raise ValueError(
                 f"inverse_transform needs an array with {self.n_components_} columns, one a component; "
                 f"got shape {W.shape}"
             )
-        return np.asarray(W @ self.components_)
+        return cast(Array, W @ self.components_)
 
     def at_rank(self, rank: int, X: Any = None) -> Self:
         """A fitted estimator at another rank of the same path, without fitting again.
@@ -219,8 +246,8 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             U, V = (factor.astype(self.components_.dtype) for factor in (point.U, point.V))
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
-            data = as_data(validate_data(self, X, reset=False, **_FORMAT))
-            other._set_factors(*refine(data, self.path_, rank, self._options()), polished=True)
+            with self._as_data(self._checked(X, reset=False)) as (data, _):
+                other._set_factors(*refine(data, self.path_, rank, self._options()), polished=True)
         return other
 
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
@@ -260,18 +287,50 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> Array:
+    def _checked(self, X: Any, *, reset: bool = True) -> Any:
+        """X as scikit-learn wants it; values are checked by as_data, in one pass and with advice.
+
+        What lies in a file stays there: scikit-learn would load it.
+        """
+        X = filled(X) if self.missing == "mask" else X
+        X = opened(X) if is_stored(X) else X
+        if isinstance(X, Stored) or is_dask(X):
+            _check_n_features(self, X, reset=reset)
+            return X
         refuse_unfit(X)
-        # Values are checked by as_data, in one pass and with advice.
-        checked = validate_data(self, X, **_FORMAT, ensure_all_finite=False)
-        printer = _Printer() if self.verbose else None
+        return validate_data(self, X, reset=reset, ensure_all_finite=False, **_FORMAT)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
+        checked = self._checked(X)
+        with self._as_data(checked, sample_weight, weights) as (data, scales):
+            W = self._factorise(checked, y, data, scales)
+        return self._project(X) if is_dask(X) else W
+
+    @contextmanager
+    def _as_data(
+        self, X: Any, sample_weight: Any = None, weights: Any = None
+    ) -> Iterator[tuple[Data, Scales | None]]:
+        """X for as long as it is read: a Dask array occupies workers, perhaps of a cluster of our own."""
+        if not is_dask(X) or sample_weight is not None or weights is not None:
+            yield as_weighted_data(X, missing=self.missing, sample_weight=sample_weight, weights=weights)
+            return
+        data = as_spread_data(X, missing=self.missing)
+        try:
+            yield data, None
+        finally:
+            data.close()
+
+    def _factorise(self, checked: Any, y: Any, data: Data, scales: Scales | None) -> Array:
+        options = self._options()
+        watch = Watch(self, options, checked, y)
         found = factorise(
-            as_data(checked),
-            self._options(printer),
+            data,
+            replace(options, callback=watch.callback, init=scaled_init(options.init, scales)),
             n_components=self.n_components,
             rule=self.rule,
             tau=self.tau,
-            reached=None if printer is None else printer.path_ended,
+            reached=watch.polishing,
+            scales=scales,
         )
         if not found.converged:
             warnings.warn(
@@ -282,9 +341,10 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         self._path, self.rank_estimate_, self.n_iter_ = found.late_path, found.estimate, found.n_iter
         self._set_factors(found.W, found.H, found.loss, polished=True)
+        watch.ended()
         return found.W
 
-    def _options(self, callback: Callback | None = None) -> PathOptions:
+    def _options(self) -> PathOptions:
         return PathOptions(
             max_rank=self.max_rank,
             solver=self.solver,
@@ -297,7 +357,6 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             engine=self.engine,
             time_budget=self.time_budget,
             n_jobs=self.n_jobs,
-            callback=callback,
             random_state=self.random_state,
         )
 
@@ -306,30 +365,5 @@ class AutoNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.components_ = np.ascontiguousarray(H)
         self.reconstruction_err_ = float(np.sqrt(2.0 * loss))
         energies = np.square(H, dtype=np.float64).sum(axis=1)
-        self.explained_variance_ = W.var(axis=0, dtype=np.float64) * energies
+        self.explained_variance_ = np.asarray(W.var(axis=0, dtype=np.float64)) * energies
         self.polished_ = polished
-
-
-class _Printer:
-    """A callback that prints a line when a rank is finished."""
-
-    def __init__(self) -> None:
-        self.last: Progress | None = None
-
-    def __call__(self, progress: Progress) -> None:
-        if self.last is not None and progress.rank != self.last.rank:
-            self._print(self.last)
-        self.last = progress
-
-    def path_ended(self, rank: int) -> None:
-        """Print the last rank of the path; ``rank`` is the one that was chosen."""
-        if self.last is not None:
-            self._print(self.last)
-
-    @staticmethod
-    def _print(progress: Progress) -> None:
-        print(
-            f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
-            f"{progress.seconds:.1f} s",
-            flush=True,
-        )

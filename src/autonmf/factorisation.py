@@ -6,12 +6,14 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
+from autonmf.data.spread import Rows, is_spread, workers_of
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
 from autonmf.path import (
@@ -20,12 +22,15 @@ from autonmf.path import (
     PathPoint,
     Polished,
     RankPath,
+    Scales,
     Workspace,
+    checkpointed,
     default_max_rank,
     explore,
     explore_evened,
     polish,
 )
+from autonmf.path.spread import polish_rows, refuse_unsupported
 from autonmf.selection import RankEstimate, check_rule, choose_rank
 
 
@@ -70,8 +75,11 @@ def factorise(
     rule: str = "auto",
     tau: float | None = None,
     reached: Callable[[int], None] | None = None,
+    scales: Scales | None = None,
 ) -> Factorisation:
     """Factorise X at the rank that the data, or ``n_components``, say.
+
+    ``scales`` (a, b) make factors of weighted data factors of X: diag(a) U and diag(b) V.
 
     ``reached`` is called with the rank before it is polished. Ctrl-C raises: half a path leaves nothing to
     choose from.
@@ -79,8 +87,14 @@ def factorise(
     began = time.monotonic()
     if n_components is None:
         check_rule(rule, tau)
-    search = explore_evened if n_components is None and rule == "auto" else explore
-    path, workspace = search(data, _down_to(n_components, options, data.shape))
+    evened = n_components is None and rule == "auto"
+    search = explore_evened if evened else explore
+    if is_spread(data):
+        refuse_unsupported(options)
+    down = _down_to(n_components, options, data.shape)
+    down = replace(down, lambdas=down.lambdas and workers_of(data) is None)  # else they are found later
+    with checkpointed(down, data, evened=evened) as down:
+        path, workspace = search(data, down)
     estimate = None
     if n_components is None:
         path, estimate = choose_rank(path, data, rule, tau=tau)
@@ -93,12 +107,14 @@ def factorise(
     V = _padded(polished.V, n_components)
     with one_pool():
         W, loss = project(data, V)
+    if scales is not None:
+        W, V = (factor * scale[:, None] for factor, scale in zip((W, V), scales, strict=True))
     return Factorisation(
-        W=np.ascontiguousarray(W),
-        H=np.ascontiguousarray(V.T),
+        W=_by_rows(W, data.dtype),
+        H=np.ascontiguousarray(V.T, dtype=data.dtype),
         loss=loss,
         squared_norm=path.squared_norm,
-        late_path=LatePath(path, workspace),
+        late_path=LatePath(path, workspace, scales),
         estimate=estimate,
         n_iter=sum(visit.n_iter for visit in path.visits) + polished.n_iter,
         converged=converged,
@@ -114,15 +130,21 @@ def refine(data: Data, path: RankPath, rank: int, options: PathOptions) -> tuple
             "pass the training data"
         )
     point = path.at_rank(rank)
+    if workers_of(data) is not None:
+        point = replace(point, U=project(data, point.V.astype(data.dtype)).W)
     workspace = Workspace.of(data).with_engine(options.engine, rank, np.random.default_rng(0))
     V = _polished(workspace, point, options).point.V
     with one_pool():
         W, loss = project(data, V)
-    return np.ascontiguousarray(W), np.ascontiguousarray(V.T), loss
+    return _by_rows(W), np.ascontiguousarray(V.T), loss
+
+
+def _by_rows(W: Array, dtype: Any = None) -> Array:
+    return W if isinstance(W, Rows) else np.ascontiguousarray(W, dtype=dtype)
 
 
 def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> Polished:
-    polished = polish(
+    polished = polish_rows(workspace, point, options) if isinstance(point.U, Rows) else polish(
         workspace,
         point.U,
         point.V,

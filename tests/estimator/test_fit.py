@@ -26,13 +26,20 @@ CONFIGURATIONS = [
     AutoNMF(max_rank=2, rule="marginal", tau=2.0, random_state=0),
 ]
 
+# A random start depends on the number of rows, so a sample of weight two leads elsewhere than the sample twice.
+# test_weights.py compares the problems that are solved.
+UNLIKE = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "the start differs with the number of rows"
+    for kind in ("dense", "sparse")
+}
+
 # More components than the data have converge slowly; these tests are about something else.
 unfinished = pytest.mark.filterwarnings("ignore:the polish at rank:sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.mark.filterwarnings("ignore:max_rank=.* is more than min:UserWarning")
 @unfinished
-@parametrize_with_checks(CONFIGURATIONS)
+@parametrize_with_checks(CONFIGURATIONS, expected_failed_checks=lambda _: UNLIKE)
 def test_scikit_learn_contract(estimator: AutoNMF, check) -> None:
     check(estimator)
 

@@ -1,4 +1,4 @@
-"""The command line: `autonmf demo`, `autonmf fit FILE` and `autonmf info`.
+"""The command line: `autonmf demo`, `fit`, `report`, `reproduce`, `bench` and `info` (docs/cli.md).
 
 Nothing heavy is imported before a command needs it, so that `autonmf --help` answers at once.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,12 +12,14 @@ import typer
 from autonmf.cli import bench_app, options
 from autonmf.cli.console import tolerate_encoding
 from autonmf.cli.failure import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, say
-from autonmf.cli.settings import Experiment, Grid, Input, Look, Output, Page, Search, Solver
+from autonmf.cli.grouping import grouped
+from autonmf.cli.settings import Input, Look, Output, Page, Reproduction, Search
 
 app = typer.Typer(
     name="autonmf",
     help="Nonnegative matrix factorisation that finds the number of components by itself.",
-    epilog="Begin with: autonmf demo",
+    epilog="Begin with: autonmf demo. Exit codes: 0 done, 1 something is wrong with the data or the disk, "
+    "2 with the command, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
@@ -63,7 +64,7 @@ def _usage(error: Exception) -> str:
     """What is wrong with the command, and where to read on."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "autonmf"
-    message = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
+    message = str(getattr(error, "format_message", error.__str__)()).rstrip(".").replace("Value error, ", "")
     return f"{message}. Try '{command} --help'."
 
 
@@ -87,98 +88,46 @@ def _root(
 
 
 @app.command()
-def demo(seed: options.Seed = 0) -> None:
+def demo(seed: options.Seed = 0, json: options.PlainJson = False) -> None:
     """Find the rank of two matrices whose rank is known. Takes a few seconds."""
     from autonmf.cli.demo import run
 
-    run(seed)
+    run(seed, json)
 
 
 @app.command(epilog="Example: autonmf fit counts.csv --out results")
-def fit(
-    file: options.File,
-    var: options.Var = None,
-    transpose: options.Transpose = False,
-    header: options.Header = None,
-    labels: options.Labels = None,
-    n_components: options.NComponents = None,
-    max_rank: options.MaxRank = None,
-    solver: options.SolverName = Solver.pasm,
-    grid: options.GridName = Grid.exact,
-    tau: options.Tau = None,
-    n_starts: options.NStarts = 1,
-    seed: options.Seed = 0,
-    out: options.Out = None,
-    force: options.Force = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+@grouped
+def fit(source: Input, search: Search, output: Output) -> None:
     """Factorise the matrix in FILE and find its rank."""
     from autonmf.cli.fit import run
 
-    run(
-        Input(file, var, transpose, header, labels),
-        Search(n_components, max_rank, solver, grid, tau, n_starts, seed),
-        Output(out, force, json, quiet),
-    )
+    run(source, search, output)
 
 
 @app.command(epilog="Example: autonmf report counts.csv --out counts.html")
-def report(
-    file: options.File,
-    var: options.Var = None,
-    transpose: options.Transpose = False,
-    header: options.Header = None,
-    labels: options.Labels = None,
-    n_components: options.NComponents = None,
-    max_rank: options.MaxRank = None,
-    solver: options.SolverName = Solver.pasm,
-    grid: options.GridName = Grid.exact,
-    tau: options.Tau = None,
-    n_starts: options.NStarts = 1,
-    seed: options.Seed = 0,
-    kind: options.KindName = None,
-    image_shape: options.ImageShape = None,
-    map_shape: options.MapShape = None,
-    column_order: options.ColumnOrder = False,
-    n_top: options.NTop = 10,
-    title: options.Title = None,
-    out: options.PageOut = None,
-    force: options.PageForce = False,
-    quiet: options.PageQuiet = False,
-) -> None:
+@grouped
+def report(source: Input, search: Search, look: Look, page: Page) -> None:
     """Factorise the matrix in FILE and write an interactive page about it."""
     from autonmf.cli.report import run
 
-    run(
-        Input(file, var, transpose, header, labels),
-        Search(n_components, max_rank, solver, grid, tau, n_starts, seed),
-        Look(kind, image_shape, map_shape, column_order, n_top, title),
-        Page(out, force, quiet),
-    )
+    run(source, search, look, page)
 
 
 app.add_typer(bench_app.app, name="bench")
 
 
 @app.command(epilog="Example: autonmf reproduce all --quick --out reproduction")
-def reproduce(
-    experiment: options.ExperimentName = Experiment.all,
-    quick: options.QuickRun = False,
-    full: options.FullRun = False,
-    data_home: options.DataHome = None,
-    out: options.ReproduceOut = Path("reproduction"),
-    redraw: options.Redraw = False,
-) -> None:
+@grouped
+def reproduce(wanted: Reproduction) -> None:
     """Run the paper's experiments again, and write a page with its numbers beside ours."""
     from autonmf.cli.reproduce import run
 
-    run(experiment, quick, full, data_home, out, redraw)
+    run(wanted)
 
 
 @app.command()
-def info() -> None:
+def info(json: options.PlainJson = False) -> None:
     """Show the versions and the computer that results depend on."""
     from autonmf.cli.info import run
 
-    run()
+    run(json)

@@ -6,34 +6,33 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from autonmf.bench.order import DESIGN_SEEDS, FINAL_SEEDS, Row, choose_families, find_methods, run_order
 from autonmf.bench.order.page import PAGE
 from autonmf.bench.order.terminal import WIDTH, score_table
 from autonmf.bench.order.watching import Silent, Watcher, line, skipped
-from autonmf.cli import progress
-from autonmf.cli.console import print_table
+from autonmf.cli.console import print_json, print_table
 from autonmf.cli.failure import BAD_USAGE, Failure, explained, say
+from autonmf.cli.settings import Order
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-def run(
-    families: Sequence[str],
-    methods: Sequence[str] | None,
-    seeds: Sequence[str],
-    out: Path | None,
-    quick: bool,
-    fresh: bool,
-) -> None:
+LOG_EVERY = 5.0
+"""Seconds between two lines where there is no terminal."""
+
+
+def run(order: Order) -> None:
     """Ask what is missing, print the scores and perhaps write a page."""
+    out = order.out
     if out is not None and out.exists() and not out.is_dir():
         raise Failure(f"--out {out} is a file; name a folder", BAD_USAGE)
-    wanted, names = _words(families), None if methods is None else _words(methods)
-    numbers = [number for word in _words(seeds) for number in _seeds(word)]
+    wanted = _words(order.families or ["design"])
+    names = None if order.methods is None else _words(order.methods)
+    numbers = [number for word in _words(order.seeds or ["design"]) for number in _seeds(word)]
     try:
         if not (choose_families(wanted) and find_methods(names) and numbers):
             raise ValueError("no families, no methods or no seeds to run")
@@ -41,13 +40,18 @@ def run(
         raise Failure(str(error), BAD_USAGE) from error
     try:
         with explained("run the benchmark" if out is None else f"write to {out}"), watching() as watcher:
-            rows = run_order(wanted, names, numbers, out, quick, fresh=fresh, watcher=watcher)
+            rows = run_order(wanted, names, numbers, out, order.quick, fresh=order.fresh, watcher=watcher)
     except KeyboardInterrupt:
         if out is not None:
             say("note", f"answers so far are kept in {out}: the same command goes on from there")
         raise
     if not rows:
         raise Failure("nothing was run: no family is left, or none whose data are at hand")
+    if order.json:
+        print_json(
+            {"answers": [asdict(row) for row in rows], "page": None if out is None else str(out / PAGE)}
+        )
+        return
     print_table(score_table(rows), WIDTH)
     if out is not None:
         print(f"Written to {out / PAGE}")
@@ -68,7 +72,7 @@ def _seeds(word: str) -> Sequence[int]:
 
 
 class Lines(Silent):
-    """In a log: the last answer every `progress.LOG_EVERY` seconds."""
+    """In a log: the last answer every `LOG_EVERY` seconds."""
 
     def __init__(self) -> None:
         self.done = self.total = 0
@@ -82,7 +86,7 @@ class Lines(Silent):
 
     def answered(self, row: Row) -> None:
         self.done += 1
-        if time.monotonic() - self.last >= progress.LOG_EVERY:
+        if time.monotonic() - self.last >= LOG_EVERY:
             self.last = time.monotonic()
             print(f"{self.done} of {self.total}: {line(row)}", file=sys.stderr, flush=True)
 

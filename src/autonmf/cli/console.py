@@ -1,18 +1,33 @@
-"""The standard output stream: tables and paragraphs, plain where nobody looks."""
+"""The standard output stream: tables and paragraphs, plain where nobody looks, and JSON for programs."""
 
 from __future__ import annotations
 
 import io
+import json
+import math
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 WIDTH = 100
 """Columns of a paragraph at most, and of everything where there is no terminal."""
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON; numbers that JSON has no word for become null."""
+    print(json.dumps(_finite(data), indent=2, allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def print_paragraph(text: str) -> None:

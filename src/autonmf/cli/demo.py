@@ -6,12 +6,13 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
 from autonmf import kernels
 from autonmf._types import Array
-from autonmf.cli.console import print_paragraph, print_table
+from autonmf.cli.console import print_json, print_paragraph, print_table
 from autonmf.cli.factorise import Factorisation, factorise
 from autonmf.cli.progress import progress
 from autonmf.cli.settings import Search
@@ -55,14 +56,18 @@ class Example:
         return recovery_error(self.parts[self.rows], factor[self.rows])
 
 
-def run(seed: int) -> None:
+def run(seed: int, as_json: bool) -> None:
     """Factorise both and print a table."""
-    print_paragraph(INTRODUCTION)
-    examples = [_synthetic(seed), _swimmer()]
+    examples, search = [_synthetic(seed), _swimmer()], Search(seed=seed)
+    if not as_json:
+        print_paragraph(INTRODUCTION)
     found = []
     for example in examples:
-        with progress(example.name) as reporter:
-            found.append(factorise(example.X, Search(seed=seed), reporter))
+        with progress(example.name, search, quiet=as_json) as reporter:
+            found.append(factorise(example.X, search, reporter))
+    if as_json:
+        print_json([_figures(*pair) for pair in zip(examples, found, strict=True)])
+        return
     print_table(_table(examples, found))
     for example, result in zip(examples, found, strict=True):
         print_paragraph(f"{example.name}: rank {result.rank}, because {result.why}.")
@@ -80,6 +85,20 @@ def _swimmer() -> Example:
     X, parts = load_swimmer(return_parts=True)
     *_, torso = parts
     return Example("Swimmer", X, parts[:-1].T, torso == 0, transposed=True)
+
+
+def _figures(example: Example, found: Factorisation) -> dict[str, Any]:
+    return {
+        "data": example.name,
+        "shape": list(example.X.shape),
+        "true_rank": example.parts.shape[1],
+        "rank": found.rank,
+        "why": found.why,
+        "relative_loss": found.relative_loss,
+        "recovery_error": example.error(found),
+        "n_iter": found.n_iter,
+        "seconds": round(found.seconds, 3),
+    }
 
 
 def _table(examples: list[Example], found: list[Factorisation]) -> Table:

@@ -8,11 +8,13 @@ from autonmf import factorisation
 from autonmf.cli.failure import BAD_USAGE, Failure, explained, warnings_said
 from autonmf.cli.progress import Reporter
 from autonmf.cli.settings import Search
-from autonmf.data import as_data
+from autonmf.data import Data, as_data
 from autonmf.factorisation import Factorisation
 from autonmf.path import PathOptions
 
 __all__ = ["Factorisation", "factorise"]
+
+MASK = "Pass missing='mask' to leave these entries out, or fill them first"
 
 
 def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
@@ -20,7 +22,7 @@ def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
 
     The same steps as `AutoNMF`, without scikit-learn, which takes a second to import.
     """
-    _check_ranks(X.shape, search)
+    _check_rank(X.shape, search.n_components)
     with explained("factorise the matrix"), warnings_said():
         options = PathOptions(
             max_rank=search.max_rank,
@@ -31,27 +33,27 @@ def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
             random_state=search.seed,
         )
         return factorisation.factorise(
-            as_data(X),
+            _data(X),
             options,
             n_components=search.n_components,
-            rule="auto" if search.tau is None else "marginal",
+            rule=search.chosen_rule.value,
             tau=search.tau,
             reached=reporter.polishing,
         )
 
 
-def _check_ranks(shape: tuple[int, int], search: Search) -> None:
-    """A rank that the matrix or the other option cannot have is a mistake in the command."""
-    wanted = search.n_components
-    if wanted is None:
-        return
-    if wanted > min(shape):
+def _data(X: Any) -> Data:
+    try:
+        return as_data(X)
+    except ValueError as error:  # its remedies are parameters, which nobody can type here
+        raise ValueError(str(error).replace(MASK, "Fill them first")) from error
+
+
+def _check_rank(shape: tuple[int, int], wanted: int | None) -> None:
+    """A rank that the matrix cannot have is a mistake in the command."""
+    if wanted is not None and wanted > min(shape):
         raise Failure(
             f"--n-components {wanted} is more than the smaller side of the {shape[0]} x {shape[1]} matrix; "
             f"use {min(shape)} or less",
             BAD_USAGE,
-        )
-    if search.max_rank is not None and search.max_rank < wanted:
-        raise Failure(
-            f"--n-components {wanted} is more than --max-rank {search.max_rank}; raise --max-rank", BAD_USAGE
         )

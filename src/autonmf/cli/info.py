@@ -7,18 +7,25 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
+from autonmf.cli.console import print_json
+
 OPTIONAL = {
     "pyarrow": ".parquet files",
     "h5py": ".h5ad and MATLAB 7.3 files",
     "anndata": "AnnData objects",
     "pandas": "data frames",
     "matplotlib": "plots",
+    "plotly": "reports",
+    "pooch": "downloads of data sets",
 }
 """Libraries that autonmf can do without, and what they are for."""
 
 
-def run() -> None:
+def run(as_json: bool) -> None:
     """Print a line for each fact."""
+    if as_json:
+        print_json(dict(facts()))
+        return
     for name, value in facts():
         print(f"{name + ':':<14}{value}")
 

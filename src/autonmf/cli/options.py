@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from autonmf.cli.settings import Experiment, Grid, Kind, Solver
+from autonmf.cli import completion
+from autonmf.cli.choices import Experiment, Grid, Kind, Normalisation, Rule, Solver
 
 _reading = partial(typer.Option, rich_help_panel="Reading FILE")
 _search = partial(typer.Option, rich_help_panel="Finding the rank")
 _look = partial(typer.Option, rich_help_panel="Showing the components")
 _results = partial(typer.Option, rich_help_panel="Results")
+_flag = {"metavar": ""}  # a switch takes no value, so there is none to name
 
 
 def _shape(text: str) -> tuple[int, int]:
@@ -34,22 +36,32 @@ File = Annotated[
     typer.Argument(
         metavar="FILE",
         readable=False,  # not checked here: the reader says more
-        help="Nonnegative numbers: .csv .tsv .txt .mtx (these also .gz) .npy .npz .mat .parquet .h5ad",
+        help="Nonnegative numbers: .csv .tsv .txt .mtx (these also .gz) .npy .npz .mat .parquet .h5ad; "
+        "- is the standard input, text or any of these.",
         show_default=False,
     ),
 ]
 Var = Annotated[
     str | None,
-    _reading(metavar="NAME", help="Variable of a .mat or .npz file, layer of a .h5ad file."),
+    _reading("--var", metavar="NAME", help="Variable of a .mat or .npz file, layer of a .h5ad file."),
 ]
-Transpose = Annotated[bool, _reading("--transpose", help="Exchange rows and columns.")]
+Transpose = Annotated[bool, _reading("--transpose", **_flag, help="Exchange rows and columns.")]
 Header = Annotated[
     bool | None,
-    _reading("--header/--no-header", help="Text: the first line names the columns. Default: found out."),
+    _reading("--header/--no-header", **_flag, help="Text: line 1 names the columns. Default: found out."),
 ]
 Labels = Annotated[
     bool | None,
-    _reading("--labels/--no-labels", help="Text: the first column names the rows. Default: found out."),
+    _reading("--labels/--no-labels", **_flag, help="Text: column 1 names the rows. Default: found out."),
+]
+Normalize = Annotated[
+    Normalisation | None,
+    _reading(
+        "--normalize",
+        metavar="NAME",
+        help="After --transpose. log1p: each row of counts to the median total, then log(1 + x); "
+        "tfidf: as scikit-learn weights words; max: X divided by its largest entry.",
+    ),
 ]
 
 NComponents = Annotated[
@@ -64,9 +76,13 @@ SolverName = Annotated[Solver, _search(metavar="NAME", help=f"The algorithm: {',
 GridName = Annotated[
     Grid, _search(metavar="NAME", help="exact visits every rank; adaptive is the paper's grid.")
 ]
+RuleName = Annotated[
+    Rule | None,
+    _search(metavar="NAME", help="auto, or marginal, the paper's. Default: auto, unless --tau is given."),
+]
 Tau = Annotated[
     float | None,
-    _search(callback=_positive, metavar="X", help="Threshold of the rule; smaller tends to a smaller rank."),
+    _search(callback=_positive, metavar="X", help="Threshold of the marginal rule. Default: 5."),
 ]
 NStarts = Annotated[
     int, _search(min=1, metavar="N", help="Random starts; each rank keeps its best solution.")
@@ -76,14 +92,17 @@ Seed = Annotated[int, _search(min=0, metavar="N", help="The same seed gives the 
 Out = Annotated[
     Path | None,
     _results(
-        metavar="FOLDER", readable=False, help="Write the factors W and H, the path and a summary there."
+        "--out",
+        metavar="FOLDER",
+        readable=False,
+        help="Write the factors W and H, the path and a summary there; - prints H as CSV.",
     ),
 ]
-Force = Annotated[bool, _results("--force", help="Overwrite earlier results in FOLDER.")]
-Json = Annotated[bool, _results("--json", help="Print the result as JSON and nothing else.")]
-Quiet = Annotated[bool, _results("--quiet", "-q", help="Print the rank and nothing else.")]
+Force = Annotated[bool, _results("--force", **_flag, help="Overwrite earlier results in FOLDER.")]
+Json = Annotated[bool, _results("--json", **_flag, help="Print the result as JSON and nothing else.")]
+Quiet = Annotated[bool, _results("--quiet", "-q", **_flag, help="Print the rank and nothing else.")]
 
-Quick = Annotated[bool, typer.Option("--quick", help="Two small matrices only.")]
+Quick = Annotated[bool, typer.Option("--quick", **_flag, help="Two small matrices only.")]
 Repeats = Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each; medians are shown.")]
 BenchOut = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write what was measured there.")
@@ -92,15 +111,25 @@ Families = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
+        autocompletion=completion.families,
         help="Families or groups (paper, synthetic, semi, real), design, held-out or all. Default: design.",
     ),
 ]
-Methods = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Default: every method there is.")]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", autocompletion=completion.methods, help="Default: every method there is."),
+]
 Seeds = Annotated[
-    list[str] | None, typer.Option(metavar="SEEDS", help="Numbers, design or final. Default: design.")
+    list[str] | None,
+    typer.Option(
+        metavar="SEEDS",
+        autocompletion=completion.seeds,
+        help="Numbers, design or final. Default: design.",
+    ),
 ]
 QuickOrder = Annotated[
-    bool, typer.Option("--quick", help="One seed, no large families, no slow methods: a minute or two.")
+    bool,
+    typer.Option("--quick", **_flag, help="One seed, no large families, no slow methods: a minute or two."),
 ]
 OrderOut = Annotated[
     Path | None,
@@ -108,13 +137,18 @@ OrderOut = Annotated[
         "--out", metavar="FOLDER", help="Write a page there; a run that was stopped goes on from there."
     ),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is in FOLDER.")]
+Fresh = Annotated[bool, typer.Option("--fresh", **_flag, help="Compute again what is in FOLDER.")]
+PlainJson = Annotated[bool, typer.Option("--json", **_flag, help="Print JSON and nothing else.")]
 
 ExperimentName = Annotated[
     Experiment, typer.Argument(metavar="EXPERIMENT", help=f"Which one: {', '.join(Experiment)}.")
 ]
-QuickRun = Annotated[bool, typer.Option("--quick", help="A look at everything: about three minutes.")]
-FullRun = Annotated[bool, typer.Option("--full", help="Every line of the paper's tables: about an hour.")]
+QuickRun = Annotated[
+    bool, typer.Option("--quick", **_flag, help="A look at everything: about three minutes.")
+]
+FullRun = Annotated[
+    bool, typer.Option("--full", **_flag, help="Every line of the paper's tables: about an hour.")
+]
 DataHome = Annotated[
     Path | None,
     typer.Option(
@@ -129,7 +163,7 @@ ReproduceOut = Annotated[
     ),
 ]
 Redraw = Annotated[
-    bool, typer.Option("--redraw", help="Run nothing: write the page again from what is there.")
+    bool, typer.Option("--redraw", **_flag, help="Run nothing: write the page again from what is there.")
 ]
 
 KindName = Annotated[
@@ -142,15 +176,21 @@ MapShape = Annotated[
     Any, _look(parser=_shape, metavar="RxC", help="Rows of X are pixels of a map of R rows, C columns.")
 ]
 ColumnOrder = Annotated[
-    bool, _look("--column-order", help="Pixels go down the columns of images and maps, as in MATLAB.")
+    bool,
+    _look("--column-order", **_flag, help="Pixels go down the columns, as in MATLAB."),
 ]
 NTop = Annotated[int, _look(min=1, max=100, metavar="N", help="Words or genes shown for each component.")]
 Title = Annotated[str | None, _look(metavar="TEXT", help="Headline of the page. Default: the name of FILE.")]
 PageOut = Annotated[
     Path | None,
     _results(
-        "--out", metavar="PAGE", readable=False, help="The page. Default: FILE's name with -report.html."
+        "--out",
+        metavar="PAGE",
+        readable=False,
+        help="The page. Default: FILE's name with -report.html; - prints the page.",
     ),
 ]
-PageForce = Annotated[bool, _results("--force", help="Overwrite an earlier page.")]
-PageQuiet = Annotated[bool, _results("--quiet", "-q", help="Print the name of the page and nothing else.")]
+PageForce = Annotated[bool, _results("--force", **_flag, help="Overwrite an earlier page.")]
+PageQuiet = Annotated[
+    bool, _results("--quiet", "-q", **_flag, help="Print the name of the page and nothing else.")
+]

@@ -56,14 +56,13 @@ class Folder:
 
     def write(self, table: Table, found: Factorisation, summary: dict[str, Any]) -> None:
         """Write everything; the summary comes last."""
-        n, m = table.X.shape
-        parts = [f"component_{k}" for k in range(1, found.rank + 1)]
-        rows = table.row_names or [f"row_{i}" for i in range(1, n + 1)]
-        columns = table.column_names or [f"column_{j}" for j in range(1, m + 1)]
+        rows = table.row_names or [f"row_{i}" for i in range(1, table.X.shape[0] + 1)]
         self._save("W.npy", lambda stream: np.save(stream, found.W))
         self._save("H.npy", lambda stream: np.save(stream, found.H))
-        self._save_csv("W.csv", found.W, rows, parts)
-        self._save_csv("H.csv", found.H, parts, columns)
+        with self._saving_text("W.csv") as stream:
+            _write_csv(stream, found.W, rows, _parts(found))
+        with self._saving_text("H.csv") as stream:
+            write_components(stream, table, found)
         with self._replacing("path.npz") as temporary:
             found.path.save(temporary)
         self._save(
@@ -74,11 +73,10 @@ class Folder:
         with self._replacing(name) as temporary, temporary.open("wb") as stream:
             write(stream)
 
-    def _save_csv(self, name: str, values: Array, rows: list[str], columns: list[str]) -> None:
+    @contextmanager
+    def _saving_text(self, name: str) -> Iterator[IO[str]]:
         with self._replacing(name) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["", *columns])
-            writer.writerows([label, *line.tolist()] for label, line in zip(rows, values, strict=True))
+            yield stream
 
     @contextmanager
     def _replacing(self, name: str) -> Iterator[Path]:
@@ -90,3 +88,19 @@ class Folder:
                 os.replace(temporary, self.path / name)
             finally:
                 temporary.unlink(missing_ok=True)
+
+
+def write_components(stream: IO[str], table: Table, found: Factorisation) -> None:
+    """Write H as CSV: a line for each component, a column for each of X."""
+    columns = table.column_names or [f"column_{j}" for j in range(1, table.X.shape[1] + 1)]
+    _write_csv(stream, found.H, _parts(found), columns)
+
+
+def _parts(found: Factorisation) -> list[str]:
+    return [f"component_{k}" for k in range(1, found.rank + 1)]
+
+
+def _write_csv(stream: IO[str], values: Array, rows: list[str], columns: list[str]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["", *columns])
+    writer.writerows([label, *line.tolist()] for label, line in zip(rows, values, strict=True))

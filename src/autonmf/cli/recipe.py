@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import shlex
 
-from autonmf.cli.settings import Grid, Input, Look, Page, Search, Solver
+from autonmf.cli.choices import Grid, Rule, Solver
+from autonmf.cli.settings import STREAM, Input, Look, Page, Search
 from autonmf.report.recipe import Recipe, from_settings
 
 
 def recipe_of(source: Input, search: Search, look: Look, page: Page) -> Recipe:
     """The code that computes the model, and the command that writes the page again."""
-    marginal = {} if search.tau is None else {"rule": "marginal", "tau": search.tau}
     given = {
         "n_components": search.n_components,
         "max_rank": search.max_rank,
         "solver": None if search.solver is Solver.pasm else search.solver.value,
         "grid": None if search.grid is Grid.exact else search.grid.value,
-        **marginal,
+        "rule": None if search.chosen_rule is Rule.auto else search.chosen_rule.value,
+        "tau": search.tau,
         "n_starts": None if search.n_starts == 1 else search.n_starts,
         "random_state": search.seed,
     }
     return from_settings(
         {name: value for name, value in given.items() if value is not None},
-        ("from autonmf.readers import read_matrix", f"X = {_reading_code(source)}"),
+        _reading_code(source),
         _command(source, search, look, page),
     )
 
 
-def _reading_code(source: Input) -> str:
-    given = {"variable": source.variable, "header": source.header, "labels": source.labels}
+def _reading_code(source: Input) -> tuple[str, ...]:
+    """The lines that make X."""
+    from_stream = source.file == STREAM
+    given = {"variable": source.var, "header": source.header, "labels": source.labels}
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-    return f"read_matrix({str(source.file)!r}{options}).X{'.T' if source.transpose else ''}"
+    file = "sys.stdin.buffer" if from_stream else repr(str(source.file))
+    X = f"read_matrix({file}{options}).X{'.T' if source.transpose else ''}"
+    lines = ["import sys"] * from_stream + ["from autonmf.readers import read_matrix"]
+    if source.normalize is not None:
+        lines.append("from autonmf.readers.normalising import normalized")
+        X = f"normalized({X}, {source.normalize.value!r})"
+    return (*lines, f"X = {X}")
 
 
 def _command(source: Input, search: Search, look: Look, page: Page) -> str:
@@ -38,11 +47,13 @@ def _command(source: Input, search: Search, look: Look, page: Page) -> str:
     words: list[object] = ["autonmf", "report", source.file]
     usual, plain = Search(), Look()
     for flag, value, default in (
-        ("var", source.variable, None),
+        ("var", source.var, None),
+        ("normalize", source.normalize, None),
         ("n-components", search.n_components, None),
         ("max-rank", search.max_rank, None),
         ("solver", search.solver, usual.solver),
         ("grid", search.grid, usual.grid),
+        ("rule", search.rule, None),
         ("tau", search.tau, None),
         ("n-starts", search.n_starts, usual.n_starts),
         ("seed", search.seed, None),
@@ -51,7 +62,7 @@ def _command(source: Input, search: Search, look: Look, page: Page) -> str:
         ("map-shape", _written(look.map_shape), None),
         ("n-top", look.n_top, plain.n_top),
         ("title", look.title, None),
-        ("out", page.file, None),
+        ("out", page.out, None),
     ):
         if value != default:
             words += [f"--{flag}", value]

@@ -2,60 +2,84 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from autonmf.cli.choices import Kind
+from autonmf.cli.console import print_json
 from autonmf.cli.failure import BAD_USAGE, Failure, explained, say
-from autonmf.cli.fit import read
 from autonmf.cli.progress import progress
-from autonmf.cli.settings import Input, Kind, Look, Page, Search
+from autonmf.cli.reading import read
+from autonmf.cli.settings import STREAM, Input, Look, Page, Search
+from autonmf.cli.summary import headline, summary_of
 from autonmf.readers import Table
 
 if TYPE_CHECKING:
-    from autonmf.cli.factorise import Factorisation
     from autonmf.report.reading import Reading
 
 
 def run(source: Input, search: Search, look: Look, page: Page) -> None:
     """Everything that the command does; what can be refused is refused before the work begins."""
-    target = page.file or Path(f"{_stem(source.file)}-report.html")
-    _check_target(target, page.force)
+    search.check()
+    target = page.out or Path(f"{_stem(source)}-report.html")
+    _check_target(target, page)
     plotly = _plotly()
-    table = read(source)
-    for note in table.notes if not page.quiet else ():
-        say("note", note)
+    table = read(source, quiet=page.quiet)
     from autonmf.cli.factorise import factorise
     from autonmf.cli.recipe import recipe_of
     from autonmf.report.subject import Subject
     from autonmf.report.write import write_page
 
     reading = _reading(table, look)
-    _check_folder(target)
-    with progress(source.file.name, quiet=page.quiet) as reporter:
+    if target != STREAM:
+        _check_folder(target)
+    with progress(source.name, search, quiet=page.quiet or page.json) as reporter:
         found = factorise(table.X, search, reporter)
     for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
         say("warning", warning)
-    with explained(f"write {target}"):
+    with explained(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
         subject = Subject.of_factorisation(found, table.X)
         recipe = recipe_of(source, search, look, page)
-        write_page(subject, reading, recipe, look.title or source.file.name, target, plotly)
-    print(target if page.quiet else _summary(source, table, found, target))
+        title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
+        file = Path(folder, "page.html") if target == STREAM else target
+        write_page(subject, reading, recipe, title, file, plotly)
+        size = file.stat().st_size
+        printed = file.read_text(encoding="utf-8") if target == STREAM else ""
+    sys.stdout.write(printed)
+    if page.json:
+        print_json({**summary_of(source, search, table, found), "page": str(target), "bytes": size})
+        return
+    lines = [] if page.quiet else headline(source, table, found)
+    if target != STREAM:
+        written = f"Written to {target} ({size / 1e6:.1f} MB): open it in a browser"
+        lines.append(str(target) if page.quiet else written)
+    for line in lines:
+        print(line, file=sys.stderr if target == STREAM else sys.stdout)
 
 
-def _stem(file: Path) -> str:
+def _stem(source: Input) -> str:
     """The name of a file without its extensions."""
-    return file.name.removesuffix(".gz").rpartition(".")[0] or file.name
+    if source.file == STREAM:
+        return "standard-input"
+    return source.file.name.removesuffix(".gz").rpartition(".")[0] or source.file.name
 
 
-def _check_target(target: Path, force: bool) -> None:
+def _check_target(target: Path, page: Page) -> None:
+    if target == STREAM:
+        if page.json:
+            raise Failure("--out - prints the page and --json a summary: choose one of them", BAD_USAGE)
+        if sys.stdout.isatty():
+            raise Failure("--out - prints megabytes: send them to a file or a program", BAD_USAGE)
+        return
     with explained(f"write {target}"):
         is_folder, exists = target.is_dir(), target.exists()
     if is_folder:
         raise Failure(f"--out {target} is a folder; name a file in it", BAD_USAGE)
-    if exists and not force:
+    if exists and not page.force:
         raise Failure(f"{target} exists: choose another name, or add --force to overwrite it", BAD_USAGE)
 
 
@@ -113,15 +137,3 @@ def numbers_in(names: list[str] | None) -> list[float] | None:
         return None
     rising = all(low < high for low, high in pairwise(values)) and all(map(isfinite, values))
     return values if len(values) > 1 and rising else None
-
-
-def _summary(source: Input, table: Table, found: Factorisation, target: Path) -> str:
-    n, m = table.X.shape
-    sure = found.estimate.confidence if found.estimate else None
-    return "\n".join(
-        [
-            f"{source.file.name}: {n} x {m}{', transposed' if source.transpose else ''}",
-            f"rank {found.rank}{'' if sure is None else f' (confidence {sure:.0%})'}: {found.why}",
-            f"Written to {target} ({target.stat().st_size / 1e6:.1f} MB): open it in a browser",
-        ]
-    )

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from autonmf.cli.console import print_table
+from autonmf.cli.choices import Experiment
+from autonmf.cli.console import print_json, print_table
 from autonmf.cli.failure import BAD_USAGE, Failure, explained, say
-from autonmf.cli.settings import Experiment
+from autonmf.cli.settings import Reproduction
 from autonmf.reproduce import EXPERIMENTS, Report, Scale, reproduce
 
 
-def run(
-    experiment: Experiment, quick: bool, full: bool, data_home: Path | None, out: Path, redraw: bool
-) -> None:
+def run(wanted: Reproduction) -> None:
     """Run what is missing, write the page and print the verdicts."""
-    if quick and full:
+    out = wanted.out
+    if wanted.quick and wanted.full:
         raise Failure("--quick and --full exclude each other", BAD_USAGE)
     if out.exists() and not out.is_dir():
         raise Failure(f"--out {out} is a file; name a folder", BAD_USAGE)
-    scale = Scale.quick if quick else Scale.full if full else Scale.standard
-    names = list(EXPERIMENTS) if experiment is Experiment.all else [experiment.value]
-    home = None if data_home is None else str(data_home)
+    scale = Scale.quick if wanted.quick else Scale.full if wanted.full else Scale.standard
+    names = list(EXPERIMENTS) if wanted.experiment is Experiment.all else [wanted.experiment.value]
+    home = None if wanted.data_home is None else str(wanted.data_home)
     try:
         with explained(f"write to {out}"):
-            report = reproduce(names, scale, out, data_home=home, redraw=redraw)
+            report = reproduce(names, scale, out, data_home=home, redraw=wanted.redraw, quiet=wanted.json)
     except ModuleNotFoundError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
         say("note", f"finished cells are kept in {out}: the same command goes on from there")
         raise
-    _show(report)
+    if wanted.json:
+        print_json(_figures(report))
+    else:
+        _show(report)
+
+
+def _figures(report: Report) -> dict[str, Any]:
+    return {
+        "verdicts": {
+            name: {"verdict": verdict.word, "claims": verdict.summary}
+            for name, verdict in report.verdicts.items()
+        },
+        "missing": [
+            {"experiment": lost.experiment, "cell": lost.name, "failed": lost.failed, "reason": lost.reason}
+            for lost in report.missing
+        ],
+        "computed": report.computed,
+        "pages": [str(page) for page in report.pages],
+    }
 
 
 def _show(report: Report) -> None:

@@ -6,7 +6,8 @@ from autonmf.data.evened import Evened, even_out
 from autonmf.data.protocol import Data
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
-from autonmf.data.validation import as_data, refuse_unfit, wrap
+from autonmf.data.stores import Stored, is_stored, opened
+from autonmf.data.validation import as_data, as_rows, as_weighted_data, filled, refuse_unfit, wrap
 
 __all__ = [
     "Compressed",
@@ -15,10 +16,16 @@ __all__ = [
     "Evened",
     "Scaled",
     "Sparse",
+    "Stored",
     "as_data",
+    "as_rows",
+    "as_weighted_data",
     "compress",
     "compress_onto",
     "even_out",
+    "filled",
+    "is_stored",
+    "opened",
     "refuse_unfit",
     "to_unit_scale",
     "wrap",

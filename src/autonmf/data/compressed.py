@@ -13,7 +13,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from autonmf._types import Array
+from autonmf.data.complete import Complete
 from autonmf.data.protocol import Data
+from autonmf.data.spread.rows import Rows, by_columns, each_block, kept
 
 OVERSAMPLE = 10
 """Columns beyond the largest rank."""
@@ -22,7 +24,7 @@ PASSES = 2
 """Rounds of products with Xᵀ and X that sharpen the range."""
 
 
-class Compressed:
+class Compressed(Complete):
     """L Rᵀ in place of X. L has orthonormal columns; R = XᵀL."""
 
     def __init__(self, L: Array, R: Array, squared_norm: float) -> None:
@@ -56,10 +58,12 @@ class Compressed:
         return np.asarray(np.sum((self.L @ inner) * self.L, axis=1))
 
     def right(self, V: Array) -> Array:
-        return np.asarray(((V.T @ self._rows_of_R) @ self.L.T).T)
+        product: Array = ((V.T @ self._rows_of_R) @ self.L.T).T
+        return product
 
     def left(self, U: Array) -> Array:
-        return np.asarray(((U.T @ self._rows_of_L) @ self.R.T).T)
+        product: Array = ((U.T @ self._rows_of_L) @ self.R.T).T
+        return product
 
     def inner(self, U: Array, V: Array) -> float:
         return float(np.sum((U.T @ self.L) * (V.T @ self.R), dtype=np.float64))
@@ -77,9 +81,12 @@ class Compressed:
         return Compressed(self.L, self.R / scale, self._squared_norm / scale**2)
 
     def quick(self) -> Compressed:
-        """The same in single precision, laid out for many products: the first reads rows, the second columns."""
-        single = Compressed(self.L.astype(np.float32), self.R.astype(np.float32), self._squared_norm)
-        single._rows_of_L, single._rows_of_R = (np.ascontiguousarray(one) for one in (single.L, single.R))
+        """The same in single precision, laid out so that first products read rows, second ones columns."""
+        L, R = self.L.astype(np.float32), self.R.astype(np.float32)
+        spread = isinstance(L, Rows)
+        single = Compressed(L.settled() if spread else L, R, self._squared_norm)
+        single._rows_of_L = single.L if spread else np.ascontiguousarray(L)
+        single._rows_of_R = np.ascontiguousarray(R)
         return single
 
 
@@ -98,11 +105,11 @@ def compress_onto(data: Data, basis: Array) -> Compressed:
     """X compressed to the range of a given n x k matrix."""
     basis = _orthonormal(_orthonormal(basis))  # twice: orthonormal to full precision
     R = data.left(_fortran(basis, data))
-    return Compressed(np.asfortranarray(basis), R.astype(np.float64, copy=False), data.squared_norm())
+    return Compressed(by_columns(basis), R.astype(np.float64, copy=False), data.squared_norm())
 
 
 def _fortran(array: Array, data: Data) -> Array:
-    return np.asfortranarray(array, dtype=data.dtype)
+    return by_columns(array, data.dtype)  # type: ignore[no-any-return]
 
 
 def _orthonormal(block: Array) -> Array:
@@ -118,12 +125,14 @@ def _orthonormal(block: Array) -> Array:
         pivots = factor.diagonal()
         if pivots.min() > 1e-5 * pivots.max():
             inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-            return np.asarray(block @ inverse.T)
+            return kept(block @ inverse.T)  # type: ignore[no-any-return]
     values, vectors = np.linalg.eigh(gram)
-    kept = values > 1e-14 * values[-1]
-    return np.asarray(block @ (vectors[:, kept] / np.sqrt(values[kept])))
+    strong = values > 1e-14 * values[-1]
+    return kept(block @ (vectors[:, strong] / np.sqrt(values[strong])))  # type: ignore[no-any-return]
 
 
 def _triangle(first: Array, second: Array) -> Array:
     """The triangular factor of the two side by side."""
+    if isinstance(first, Rows):
+        return np.asarray(np.linalg.qr(np.vstack(each_block(_triangle, first, second))).R)
     return np.asarray(np.linalg.qr(np.hstack([first, second])).R)

@@ -9,12 +9,13 @@ import numpy as np
 from autonmf._threads import each, one_pool
 from autonmf._types import Array
 from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
+from autonmf.data.complete import Complete
 
 PARALLEL_ENTRIES = 1 << 20
 """X of at least so many entries is multiplied in blocks, over the threads that we have."""
 
 
-class Dense:
+class Dense(Complete):
     """A dense X, in either memory order; it is never copied or written to."""
 
     def __init__(self, X: Array) -> None:
@@ -82,11 +83,6 @@ class Dense:
 
     def inner(self, U: Array, V: Array) -> float:
         return float(np.sum(U * self.right(V), dtype=np.float64))
-
-    def squared_residual(self, U: Array, V: Array) -> float:
-        return sum(
-            each(lambda b: squared_sum(self.X[b] - U[b] @ V.T), row_blocks(self.shape)),
-        )
 
     def rows(self, some: slice) -> Array:
         return self.X[some]

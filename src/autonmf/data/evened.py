@@ -9,11 +9,14 @@ factors of either are those of the other with scaled rows.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data.blocks import row_blocks, squared_sum
+from autonmf.data.complete import summed_residual
 from autonmf.data.protocol import Data
+from autonmf.data.rowwise import Turned
 
 
 class Evened:
@@ -26,7 +29,6 @@ class Evened:
         self.data = data
         self.a = a  # n, positive, in double precision
         self.b = b  # m
-        self._squared_norm = float(data.squares(b**-2) @ a**-2)
         self._rows, self._columns = (v[:, None].astype(data.dtype) for v in (1 / a, 1 / b))
 
     @property
@@ -38,12 +40,8 @@ class Evened:
         return self.data.dtype
 
     @property
-    def T(self) -> Evened:
-        turned = object.__new__(Evened)
-        turned.data, turned.a, turned.b = self.data.T, self.b, self.a
-        turned._squared_norm = self._squared_norm
-        turned._rows, turned._columns = self._columns, self._rows
-        return turned
+    def T(self) -> Turned:
+        return Turned(self)
 
     @property
     def cost(self) -> float:
@@ -52,8 +50,15 @@ class Evened:
     def squared_norm(self) -> float:
         return self._squared_norm
 
+    @cached_property
+    def _squared_norm(self) -> float:
+        return float(self.data.squares(self.b**-2) @ self.a**-2)
+
     def squares(self, weights: Array) -> Array:
         return np.asarray(self.data.squares(weights * self.b**-2) * self.a**-2)
+
+    def column_squares(self, weights: Array) -> Array:
+        return np.asarray(self.data.column_squares(weights * self.a**-2) * self.b**-2)
 
     def right(self, V: Array) -> Array:
         product = self.data.right(V * self._columns.astype(V.dtype, copy=False))
@@ -68,8 +73,28 @@ class Evened:
     def inner(self, U: Array, V: Array) -> float:
         return self.data.inner(U / self.a[:, None], V / self.b[:, None])
 
+    @property
+    def complete(self) -> bool:
+        return self.data.complete
+
+    def seen_from(self, U: Array, V: Array) -> Data:
+        if self.complete:
+            return self
+        return Evened(self.data.seen_from(*self._outward(U, V)), self.a, self.b)
+
+    def omega(self, some: slice) -> Array:
+        return self.data.omega(some)
+
+    def residual(self, U: Array, V: Array, some: slice) -> Array:
+        residual = self.data.residual(*self._outward(U, V), some)
+        return np.asarray(residual * self._rows[some] * self._columns.T)
+
     def squared_residual(self, U: Array, V: Array) -> float:
-        return sum(squared_sum(self.rows(b) - U[b] @ V.T) for b in row_blocks(self.shape))
+        return summed_residual(self, U, V)
+
+    def _outward(self, U: Array, V: Array) -> tuple[Array, Array]:
+        """Factors of Y as those of X."""
+        return U / self._rows, V / self._columns
 
     def rows(self, some: slice) -> Array:
         return np.asarray(self.data.rows(some) * self._rows[some] * self._columns.T)
@@ -81,5 +106,5 @@ class Evened:
 def even_out(data: Data) -> Evened:
     """X with even rows and columns. Rows and columns of zeros keep the scale one."""
     n, m = data.shape
-    rows, columns = data.squares(np.ones(m)), data.T.squares(np.ones(n))
+    rows, columns = data.squares(np.ones(m)), data.column_squares(np.ones(n))
     return Evened(data, *(np.where(squares > 0, squares, 1.0) ** 0.25 for squares in (rows, columns)))

@@ -37,6 +37,9 @@ class Scaled:
     def squares(self, weights: Array) -> Array:
         return self.data.squares(weights) / self.scale**2
 
+    def column_squares(self, weights: Array) -> Array:
+        return self.data.column_squares(weights) / self.scale**2
+
     def right(self, V: Array) -> Array:
         return self._divided(self.data.right(V))
 
@@ -46,9 +49,26 @@ class Scaled:
     def inner(self, U: Array, V: Array) -> float:
         return self.data.inner(U, V) / self.scale
 
+    @property
+    def complete(self) -> bool:
+        return self.data.complete
+
+    def seen_from(self, U: Array, V: Array) -> Data:
+        return self if self.complete else Scaled(self.data.seen_from(*self._outward(U, V)), self.scale)
+
+    def omega(self, some: slice) -> Array:
+        return self.data.omega(some)
+
+    def residual(self, U: Array, V: Array, some: slice) -> Array:
+        return self._divided(self.data.residual(*self._outward(U, V), some))
+
     def squared_residual(self, U: Array, V: Array) -> float:
+        return self.data.squared_residual(*self._outward(U, V)) / self.scale**2
+
+    def _outward(self, U: Array, V: Array) -> tuple[Array, Array]:
+        """Factors of X / s as those of X."""
         root = np.asarray(np.sqrt(self.scale), dtype=self.dtype)
-        return self.data.squared_residual(U * root, V * root) / self.scale**2
+        return U * root, V * root
 
     def rows(self, some: slice) -> Array:
         return np.asarray(self.data.rows(some) / np.asarray(self.scale, dtype=self.dtype))

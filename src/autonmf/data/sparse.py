@@ -10,7 +10,8 @@ import numpy as np
 from autonmf import kernels
 from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
+from autonmf.data.blocks import even_blocks, squared_sum
+from autonmf.data.complete import Complete, summed_residual
 
 SPARSE_COST = 10.0
 """A stored entry costs a product about as much as ten entries of a dense matrix."""
@@ -19,7 +20,7 @@ PARTIAL_SUMS = 2
 """Blocks of rows whose products with Xᵀ are summed: the number is fixed, so that the sum is."""
 
 
-class Sparse:
+class Sparse(Complete):
     """A SciPy sparse X in CSR or CSC format."""
 
     def __init__(self, X: Any) -> None:
@@ -74,7 +75,7 @@ class Sparse:
     def squared_residual(self, U: Array, V: Array) -> float:
         if self.X.format == "csc":
             return self.T.squared_residual(V, U)
-        return sum(squared_sum(self.rows(b) - U[b] @ V.T) for b in row_blocks(self.shape))
+        return summed_residual(self, U, V)
 
     def rows(self, some: slice) -> Array:
         return np.asarray(self._by_rows[some].toarray())

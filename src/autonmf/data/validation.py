@@ -9,19 +9,31 @@ from scipy import sparse
 
 from autonmf._types import Array
 from autonmf.data.dense import Dense
+from autonmf.data.evened import Evened
+from autonmf.data.masked import Masked
+from autonmf.data.masked_sparse import MaskedSparse
 from autonmf.data.protocol import Data
+from autonmf.data.rowwise import Turned
 from autonmf.data.sparse import Sparse
+from autonmf.data.spread import is_dask
+from autonmf.data.stores import Stored, is_stored, opened
+from autonmf.data.streamed import Streamed
+from autonmf.data.weighting import Weighting, checked_sample_weight, checked_weights, split_weights
 
 SQUARE_RANGE = 1e140
 """Root mean squares beyond this, or below its inverse, overflow or vanish when squared."""
 
 
-def as_data(X: Any) -> Data:
+MISSING = ("error", "mask")
+
+
+def as_data(X: Any, *, missing: str = "error") -> Data:
     """Wrap X as `Data`: checked, float32 or float64, and never copied without need.
 
     Accepted are two-dimensional arrays and data frames of real numbers or booleans and SciPy sparse
     matrices (CSR and CSC as they are, others converted to CSR). float32 and float64 are kept;
-    everything else becomes float64, except float16, which becomes float32.
+    everything else becomes float64, except float16, which becomes float32. With ``missing="mask"`` NaN, and
+    what a masked array hides, are missing entries; in a sparse matrix only NaN that is stored.
 
     Raises
     ------
@@ -33,9 +45,19 @@ def as_data(X: Any) -> Data:
     """
     if isinstance(X, Dense | Sparse):
         return X
-    data = Sparse(_sparse(X)) if sparse.issparse(X) else Dense(_dense(X))
-    lowest, highest = data.extremes
+    if is_dask(X):
+        from autonmf.data.dask import as_spread_data
+
+        return as_spread_data(X, missing=missing, on_client=True)
+    known = _known(X, missing)
+    data: Data = known
+    if missing == "mask" and np.isnan(known.extremes).any():
+        data, known = without_missing(known)
+    lowest, highest = known.extremes
     _check_values(lowest, highest)
+    if highest == 0:
+        what = "all zeros" if data.complete else "missing or zero everywhere"
+        raise ValueError(f"X is {what}: there is nothing to factorise.")
     n, m = data.shape
     with np.errstate(over="ignore", under="ignore"):
         rms = np.sqrt(data.squared_norm() / (n * m))
@@ -44,18 +66,120 @@ def as_data(X: Any) -> Data:
             f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
             "Divide X by its maximum first; the rank does not depend on the scale."
         )
-    return data
+    return _as_given(data)
 
 
-def wrap(X: Any) -> Data:
+def as_rows(X: Any, *, missing: str = "error") -> Data:
+    """The same for rows that are projected on components: they may be zeros, and of any size."""
+    known = _known(X, missing)
+    data: Data = known
+    if missing == "mask" and np.isnan(known.extremes).any():
+        data, known = without_missing(known)
+    _check_values(*known.extremes)
+    return _as_given(data)
+
+
+def wrap(X: Any) -> Dense | Sparse:
     """An array or CSR/CSC matrix that is known to be fit, as `Data`."""
     return Sparse(X) if sparse.issparse(X) else Dense(X)
+
+
+def _as_given(data: Data) -> Data:
+    """Turned back if it is read by columns."""
+    return data.T if isinstance(data, Streamed) and data.source.stored.by_columns else data
+
+
+def without_missing(data: Dense | Sparse | Streamed) -> tuple[Data, Dense | Sparse]:
+    """X with NaN as missing entries, and the known ones with zeros in their place.
+
+    Rows and columns of which nothing is known count as zeros.
+    """
+    if isinstance(data, Streamed):
+        raise ValueError("missing entries need X in memory: pass X[:], or fill them in the file")
+    if isinstance(data, Sparse):
+        masked = MaskedSparse.of(data.X)
+        return masked, masked.known
+    turned = not data.X.flags.c_contiguous
+    X = data.X.T if turned else data.X
+    known = ~np.isnan(X)
+    filled = np.where(known, X, np.asarray(0.0, dtype=X.dtype))
+    some_rows, some_columns = known.any(axis=1), known.any(axis=0)
+    known[~some_rows], known[:, ~some_columns] = True, True
+    by_rows = Masked(filled, known)
+    return (by_rows.T if turned else by_rows), Dense(filled)
+
+
+def as_weighted_data(
+    X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None
+) -> tuple[Data, tuple[Array, Array] | None]:
+    """X̃ = diag(a)⁻¹ X diag(b)⁻¹, whose loss is the weighted loss of X, and the scales (a, b), if any.
+
+    If U, V are factors of X̃, diag(a) U, diag(b) V are those of X. Samples of weight zero are left out.
+    """
+    if sample_weight is None and weights is None:
+        return as_data(X, missing=missing), None
+    if is_dask(X):
+        raise NotImplementedError("samples and entries of a Dask array cannot be weighted: pass X.compute()")
+    n, m = X.shape if hasattr(X, "shape") else np.shape(X)
+    rows = np.ones(n) if sample_weight is None else checked_sample_weight(sample_weight, n)
+    entries = None if weights is None else checked_weights(weights, (n, m))
+    if not rows.all():
+        kept = rows > 0
+        X, rows, entries = X[kept], rows[kept], None if entries is None else entries[kept]
+    data = as_data(X, missing=missing)
+    split = Weighting(rows, np.ones(m))
+    if entries is not None:
+        split = split_weights(entries * rows[:, None])
+    if split.omega is not None:
+        data = _weighted(data, split.omega)
+    scales = split.alpha**-0.5, split.beta**-0.5
+    return Evened(data, *scales), scales
+
+
+def _weighted(data: Data, omega: Array) -> Data:
+    """X whose entries count with weights; weights of every entry make a sparse X dense.
+
+    Rows and columns in which nothing counts are zeros.
+    """
+    if isinstance(data, Streamed):
+        raise ValueError("weights of every entry need X in memory: pass X[:]")
+    if isinstance(data, Turned):
+        return _weighted(data.T, omega.T).T
+    X = np.ascontiguousarray(data.rows(slice(None)))
+    if isinstance(data, Masked):
+        omega = omega * data.weights
+    elif isinstance(data, MaskedSparse):
+        omega = np.where(data.missing.toarray() > 0, 0.0, omega)
+    counts = np.logical_and.outer(omega.any(axis=1), omega.any(axis=0))
+    if not counts.all():
+        X, omega = np.where(counts, X, np.zeros_like(X)), np.where(counts, omega, 1.0)
+    return Masked(X, np.ascontiguousarray(omega, dtype=X.dtype))
+
+
+def filled(X: Any) -> Any:
+    """NaN in place of what a masked array hides; everything else as it is."""
+    return np.ma.filled(X.astype(_float_type(X)), np.nan) if isinstance(X, np.ma.MaskedArray) else X
+
+
+def _known(X: Any, missing: str) -> Dense | Sparse | Streamed:
+    if missing not in MISSING:
+        raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}, got {missing!r}")
+    X = filled(X) if missing == "mask" else X
+    if is_stored(X):
+        X = opened(X)
+    if isinstance(X, Stored):
+        _check_shape(X.shape)
+        return Streamed(X.lines, np.dtype(_float_type(X)))
+    return wrap(_sparse(X) if sparse.issparse(X) else _dense(X))
 
 
 def refuse_unfit(X: Any) -> None:
     """Refuse what others would convert without a word: masked arrays, numbers as text, dates."""
     if isinstance(X, np.ma.MaskedArray):
-        raise TypeError("X is a masked array, and its mask would be ignored. Pass X.filled(value) instead.")
+        raise TypeError(
+            "X is a masked array, and its mask would be ignored. Pass missing='mask' to leave the hidden "
+            "entries out, or X.filled(value)."
+        )
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind not in "biufcO":
         raise TypeError(f"X has dtype {dtype}; NMF needs numbers. Pass numeric columns only.")
@@ -114,7 +238,7 @@ def _float_type(array: Any) -> type[np.floating]:
 def _check_values(lowest: float, highest: float) -> None:
     if np.isnan(lowest) or np.isnan(highest):
         raise ValueError(
-            "X contains NaN. Fill or remove the missing entries first, "
+            "X contains NaN. Pass missing='mask' to leave these entries out, or fill them first, "
             "for example with sklearn.impute.SimpleImputer."
         )
     if np.isinf(highest) or np.isinf(lowest):
@@ -124,5 +248,3 @@ def _check_values(lowest: float, highest: float) -> None:
             f"Negative values in data passed to NMF: the smallest entry of X is {lowest:.6g}. NMF needs "
             "nonnegative data: shift it (X - X.min()), clip it (X.clip(min=0)), or take magnitudes."
         )
-    if highest == 0:
-        raise ValueError("X is all zeros: there is nothing to factorise.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Data
+from autonmf.data.spread import by_columns, random_rows
 from autonmf.model.balancing import balance
 from autonmf.model.objective import gram
 from autonmf.model.spectral import randomized_svd
@@ -33,7 +34,7 @@ def initial_point(
 def _random(data: Data, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Uniform entries, drawn component by component."""
     n, m = data.shape
-    U, V = rng.random((rank, n)).T, rng.random((rank, m)).T
+    U, V = random_rows(data, rank, rng), rng.random((rank, m)).T
     return U.astype(data.dtype), V.astype(data.dtype)
 
 
@@ -86,4 +87,4 @@ def _given(data: Data, init: tuple[Any, Any]) -> tuple[Array, Array]:
 
 
 def _ordered(U: Array, V: Array) -> tuple[Array, Array]:
-    return np.asfortranarray(U), np.asfortranarray(V)
+    return by_columns(U), by_columns(V)

@@ -107,6 +107,8 @@ def loss_from(data: Data, U: Array, V: Array, inner: float, gram_U: Array, gram_
 def loss_of(data: Data, U: Array, V: Array) -> float:
     """½‖X - UVᵀ‖² of given factors, in double precision, for one product with X."""
     U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
+    if not data.complete:
+        return 0.5 * data.squared_residual(U, V)
     return loss_from(data, U, V, data.inner(U, V), gram(U), gram(V))
 
 

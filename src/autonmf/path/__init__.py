@@ -7,7 +7,9 @@ from autonmf.path.follow import Progress
 from autonmf.path.options import GRIDS, PathOptions, default_max_rank
 from autonmf.path.plateaus import LatePath
 from autonmf.path.polishing import Polished, polish
+from autonmf.path.rescaling import Scales, rescaled
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
+from autonmf.path.resume import checkpointed
 from autonmf.path.search import rank_path
 from autonmf.path.workspace import ENGINES, Workspace
 
@@ -21,12 +23,15 @@ __all__ = [
     "Polished",
     "Progress",
     "RankPath",
+    "Scales",
     "Visit",
     "Workspace",
+    "checkpointed",
     "confirm",
     "default_max_rank",
     "explore",
     "explore_evened",
     "polish",
     "rank_path",
+    "rescaled",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,12 @@ from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data, compress, compress_onto, even_out, to_unit_scale
+from autonmf.data.spread import by_columns, even_out_rows, is_spread
 from autonmf.model.objective import Problem
-from autonmf.model.spectral import leading_triplet
+from autonmf.model.spectral import explained_norm, leading_triplet
 from autonmf.path.explore import Exploration, explore
 from autonmf.path.options import PathOptions
+from autonmf.path.rescaling import scaled_init
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, State
@@ -30,59 +31,51 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
     rng = as_generator(options.random_state)
     with one_pool():
         unit, scale = to_unit_scale(data)
-        even = even_out(unit)
+        even = even_out_rows(unit) if is_spread(unit) else even_out(unit)
         a, b = (np.sqrt(scale) * scales for scales in (even.a, even.b))
         found, prepared = explore(
-            even, replace(options, init=_evened(options.init, a, b), lambdas=False, random_state=rng)
+            even, replace(options, init=scaled_init(options.init, (a, b)), lambdas=False, random_state=rng)
         )
         workspace = _workspace(data, b if prepared.transposed else a, prepared, options)
         solutions, found = list(found.points), replace(found, points=())
-        largest = solutions[-1].rank
-        spectrum = _spectrum(prepared, largest, rng)
+        spectrum, energy = _spectrum(prepared, solutions[-1], rng)
+        losses = np.array([solution.loss for solution in solutions]) / (0.5 * energy)
         del prepared
-        losses = np.array([solution.loss for solution in solutions]) / (0.5 * even.squared_norm())
-        u, sigma, v = leading_triplet(workspace.compressed or workspace.scaled)
+        view = workspace.compressed or workspace.scaled
+        u, sigma, v = leading_triplet(view)
         points, visits = _scaled_back(solutions, found.visits, workspace, a, b, options)
         path = RankPath(
             points=points,
             visits=visits,
             shape=data.shape,
             squared_norm=data.squared_norm(),
-            spectral_norm=sigma * workspace.scale,
+            spectral_norm=explained_norm(view, u, sigma, v) * workspace.scale,
             mu=options.mu * workspace.scale,
             delta=options.delta * workspace.scale,
             complete=found.complete,
             settings=options.settings() | {"engine": workspace.engine},
         )
+        spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], rng)
         evidence = Evidence(
             shape=path.shape,
             ranks=path.ranks,
             losses=losses,
-            losses_of_X=path.relative_losses,
+            losses_of_X=path.losses / (0.5 * energy_of_X),
             spectrum=spectrum,
-            spectrum_of_X=_spectrum(workspace, largest, rng),
+            spectrum_of_X=spectrum_of_X,
             complete=path.complete,
         )
         path = replace(path, evidence=evidence, points=_with_leading(points, workspace, u * sigma, v))
     return Exploration(path, workspace)
 
 
-def _evened(init: str | tuple[Any, Any], a: Array, b: Array) -> str | tuple[Any, Any]:
-    """Given factors of X as factors of Y; `initial_point` says what is wrong with others."""
-    if isinstance(init, str):
-        return init
-    U, V = (np.asarray(factor) for factor in init)
-    tables = all(factor.ndim == 2 and factor.dtype.kind in "biuf" for factor in (U, V))
-    if not tables or (len(U), len(V)) != (len(a), len(b)):
-        return init
-    return U / a[:, None], V / b[:, None]
-
-
-def _spectrum(view: Workspace, rank: int, rng: np.random.Generator) -> Array:
-    """The leading squared singular values, as shares of their sum."""
-    leading = view.compressed or compress(view.scaled, rank, rng)
+def _spectrum(view: Workspace, fit: PathPoint, rng: np.random.Generator) -> tuple[Array, float]:
+    """The leading squared singular values as shares of the energy, and the energy; of X seen from a fit."""
+    seen = view.scaled.seen_from(*view.inward(fit.U, fit.V))
+    leading = view.compressed or compress(seen, fit.rank, rng)
     squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
-    return np.asarray(np.maximum(squares, 0.0) / leading.squared_norm())
+    energy = leading.squared_norm()
+    return np.asarray(np.maximum(squares, 0.0) / energy), energy * view.scale**2
 
 
 def _with_leading(
@@ -126,7 +119,7 @@ def _scaled_back(
         here = by_rank[solution.rank]  # one a start, or a λ
         visit = min(here, key=lambda visit: visit.loss)
         factors = workspace.turned(solution.U * rows, solution.V * columns)
-        U, V = (np.asfortranarray(factor, dtype=dtype) for factor in factors)
+        U, V = (by_columns(factor, dtype) for factor in factors)
         state = State.start(problem, U, V).balanced()
         point = workspace.point(np.nan, Run(state, solution.n_iter, visit.reason))
         points.append(point)

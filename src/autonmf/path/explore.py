@@ -34,7 +34,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
 
     Where a compressed path turns out to have misled, it is searched again on X itself.
     """
-    began = time.monotonic()
+    began = time.monotonic() - (options.saved.seconds if options.saved else 0.0)
     max_rank = options.first_rank(data.shape)
     exact = options.grid == "exact"
     # The paper's grid is followed as the paper has it: X as it lies, and read at every step.
@@ -56,6 +56,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             deadline=math.inf if options.time_budget is None else began + options.time_budget,
             callback=options.callback,
             keep_partial=options.keep_partial,
+            saved=options.saved,
         )
         init = options.init
         if isinstance(init, str):

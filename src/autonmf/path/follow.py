@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from autonmf._types import Array
 from autonmf.model.objective import Problem
-from autonmf.path.grids import Grid
+from autonmf.path.checkpoint import Checkpoint, Track
+from autonmf.path.grids import Grid, Reached
 from autonmf.path.result import PathPoint, Visit
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, Solver, State, Stopping, run
@@ -57,10 +58,14 @@ class Search:
     deadline: float
     callback: Callback | None
     keep_partial: bool
+    saved: Checkpoint | None = None
 
     def from_start(self, index: int, U: Array, V: Array) -> Followed:
         """Follow the grid from one initial point, keeping what is found when interrupted."""
-        found = Followed()
+        track = None if self.saved is None else self.saved.track(self.workspace.engine, index)
+        found, after = self._restored(track)
+        if found.complete:
+            return found
         stopped = False
 
         def solve(solver: Solver, state: State, stopping: Stopping, stops_left: int) -> Run:
@@ -73,15 +78,19 @@ class Search:
             return result
 
         try:
-            for lam, result, next_lam in self.grid.follow(
-                self.solver, self.problem, U, V, self.stopping, solve, self.lowest
+            for stop in self.grid.follow(
+                self.solver, self.problem, U, V, self.stopping, solve, self.lowest, after
             ):
-                point = self.workspace.point(lam, result)
+                point = self.workspace.point(stop.lam, stop.run)
                 found.points.append(point)
-                found.visits.append(self._visit(index, point, result, next_lam))
+                found.visits.append(self._visit(index, point, stop.run, stop.next_lam))
                 if stopped:
                     return found
+                if track:
+                    track.add(found.visits[-1], stop)
             found.complete = True
+            if track and not stopped:
+                track.finish()
         except KeyboardInterrupt:
             if not (found.points and self.keep_partial):
                 raise
@@ -92,6 +101,17 @@ class Search:
                 stacklevel=4,
             )
         return found
+
+    def _restored(self, track: Track | None) -> tuple[Followed, Reached | None]:
+        """What a checkpoint has of a start, and where to go on from."""
+        found = Followed(complete=bool(track and track.finished))
+        reached = None
+        for visit, reached in track.stops(self.problem) if track else ():
+            U, V = self.workspace.outward(self.grid.solution(reached.state))
+            on_X = self.workspace.compressed is None
+            found.points.append(PathPoint(U, V, visit.loss, visit.lam, visit.n_iter, on_X))
+            found.visits.append(visit)
+        return found, reached
 
     def _observer(self, index: int) -> Callable[[State, int], bool | None] | None:
         callback = self.callback

@@ -36,6 +36,15 @@ class Stop(NamedTuple):
     lam: float
     run: Run
     next_lam: float  # smallest breakpoint of the solution
+    state: State  # what the grid goes on from
+
+
+class Reached(NamedTuple):
+    """A stop that a path goes on from."""
+
+    lam: float
+    state: State
+    n_stops: int  # up to this one
 
 
 @dataclass(frozen=True)
@@ -57,12 +66,20 @@ class AdaptiveGrid:
 
     def follow(
         self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
-        lowest: int,
+        lowest: int, after: Reached | None = None,
     ) -> Iterator[Stop]:  # fmt: skip
-        state = solver.init(problem, U, V)
-        start = _active(_U_breakpoints(state))
-        lam = float((1 + CROSSING) * start[0]) if len(start) > 1 else 0.0
-        for i in range(1, self.n_points + 1):
+        next_lam: float | None
+        if after is None:
+            state, done = solver.init(problem, U, V), 0
+            start = _active(_U_breakpoints(state))
+            next_lam = float((1 + CROSSING) * start[0]) if len(start) > 1 else 0.0
+        else:
+            state, done = after.state, after.n_stops
+            next_lam = self._next(after, _active(_U_breakpoints(state)), lowest)
+        for i in range(done + 1, self.n_points + 1):
+            if next_lam is None:
+                return
+            lam = next_lam
             result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
             paired = result.state.balanced().compact()
             if paired.rank == 0 and i == 1 and lam > 0:  # a poor start: begin without a penalty
@@ -73,11 +90,20 @@ class AdaptiveGrid:
                 return
             state = result.state
             ahead = _active(_U_breakpoints(state))
-            yield Stop(lam, replace(result, state=paired), _first(ahead))
-            if state.rank <= lowest or len(ahead) < 2 or i == self.n_points:
-                return
-            reach = (1 + CROSSING) * ahead[-2]
-            lam = float(max(lam, lam + (reach - lam) / (self.n_points - i)))
+            yield Stop(lam, replace(result, state=paired), _first(ahead), state)
+            next_lam = self._next(Reached(lam, state, i), ahead, lowest)
+
+    def _next(self, stop: Reached, ahead: Array, lowest: int) -> float | None:
+        """The λ after a stop; None if the path ends there."""
+        if stop.state.rank <= lowest or len(ahead) < 2 or stop.n_stops == self.n_points:
+            return None
+        reach = (1 + CROSSING) * ahead[-2]
+        return float(max(stop.lam, stop.lam + (reach - stop.lam) / (self.n_points - stop.n_stops)))
+
+    @staticmethod
+    def solution(state: State) -> State:
+        """The solution at a stop that went on from ``state``."""
+        return state.balanced().compact()
 
 
 @dataclass(frozen=True)
@@ -97,24 +123,41 @@ class ExactPath:
 
     def follow(
         self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
-        lowest: int,
+        lowest: int, after: Reached | None = None,
     ) -> Iterator[Stop]:  # fmt: skip
         problem = problem.at(0.0)
         solver = solver.plateau()
-        state = solver.init(problem, U, V)
-        lam, first = 0.0, True
+        if after is None:
+            lam, state = 0.0, solver.init(problem, U, V)
+        elif after.state.rank <= lowest:
+            return
+        else:
+            lam, state = self._next(after.lam, after.state, self._ahead(after.state))
+        first = after is None
         while True:
             rule = self._stopping(stopping, state.rank, first=first)
             result = solve(solver, state, rule, max(state.rank - lowest, 0) + 1)
             state = result.state.balanced().compact()
             if state.rank == 0:
                 return
-            ahead = breakpoints_of(state) if self.lambdas else np.zeros(1)
-            yield Stop(lam, replace(result, state=state), _first(ahead))
+            ahead = self._ahead(state)
+            yield Stop(lam, replace(result, state=state), _first(ahead), state)
             if state.rank <= lowest:
                 return
-            lam = max(lam, float((1 + CROSSING) * ahead.min()))
-            state, first = self.one_fewer(state), False
+            lam, state = self._next(lam, state, ahead)
+            first = False
+
+    @staticmethod
+    def solution(state: State) -> State:
+        """The solution at a stop that went on from ``state``."""
+        return state
+
+    def _ahead(self, state: State) -> Array:
+        return breakpoints_of(state) if self.lambdas else np.zeros(1)
+
+    def _next(self, lam: float, state: State, ahead: Array) -> tuple[float, State]:
+        """The λ after a stop, and the start there."""
+        return max(lam, float((1 + CROSSING) * ahead.min())), self.one_fewer(state)
 
     @staticmethod
     def one_fewer(state: State) -> State:

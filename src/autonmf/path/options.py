@@ -6,11 +6,13 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from autonmf._types import Seed
+from autonmf.path.checkpoint import Checkpoint
 from autonmf.path.follow import Callback
 from autonmf.path.grids import AdaptiveGrid, ExactPath, Grid
 from autonmf.path.workspace import ENGINES
@@ -48,6 +50,8 @@ class PathOptions:
     callback: Callback | None = None
     keep_partial: bool = True  # on Ctrl-C, return what there is
     random_state: Seed = None
+    checkpoint: str | PathLike[str] | None = None
+    saved: Checkpoint | None = None  # the same, opened by `checkpointed`
 
     def __post_init__(self) -> None:
         _check_positive(

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from autonmf._threads import one_pool
+from autonmf.data.spread import by_columns, workers_of
 from autonmf.model.objective import Problem
-from autonmf.path.grids import CROSSING, breakpoints_of
-from autonmf.path.result import RankPath
+from autonmf.path.grids import CROSSING
+from autonmf.path.rescaling import Scales, rescaled
+from autonmf.path.result import PathPoint, RankPath
+from autonmf.path.spread import end_of_plateau, lazily, one_a_point
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import State
 
@@ -22,15 +26,21 @@ def with_plateaus(path: RankPath, workspace: Workspace) -> RankPath:
     the end of the plateau before.
     """
     problem = Problem(workspace.matrix, mu=path.mu / workspace.scale, delta=path.delta / workspace.scale)
-    points, visits, lam = [], [], 0.0
-    for point, visit in zip(reversed(path.points), path.visits, strict=True):
+
+    def end_of(point: PathPoint) -> float:
         factors = workspace.inward(point.U, point.V)
-        U, V = (np.asfortranarray(factor, dtype=problem.data.dtype) for factor in factors)
-        end = float(breakpoints_of(State.start(problem, U, V)).min()) * workspace.scale**2
+        U, V = (by_columns(factor, problem.data.dtype) for factor in factors)
+        return end_of_plateau(State.start(problem, U, V)) * workspace.scale**2
+
+    with one_pool():
+        ends = [end_of(point) for point in reversed(path.points)]
+    points, visits, lam = [], [], 0.0
+    for point, visit, end in zip(reversed(path.points), one_a_point(path), ends, strict=True):
         points.append(replace(point, lam=lam))
         visits.append(visit._replace(lam=lam, next_lam=end))
         lam = max(lam, (1 + CROSSING) * end)
-    return replace(path, points=tuple(reversed(points)), visits=tuple(visits))
+    path = replace(path, points=tuple(reversed(points)), visits=tuple(visits))
+    return lazily(path, workspace.data)
 
 
 class LatePath:
@@ -40,19 +50,21 @@ class LatePath:
     once, so that X can go.
     """
 
-    def __init__(self, path: RankPath, workspace: Workspace) -> None:
+    def __init__(self, path: RankPath, workspace: Workspace, scales: Scales | None = None) -> None:
         self.losses_only = path
-        if not np.isnan(path.points[0].lam):
-            self.value = path
-        elif workspace.compressed is None:
-            self.value = with_plateaus(path, workspace)
+        self._scales = scales  # of a path of weighted data: what makes it one of X
+        spread = workers_of(workspace.data) is not None
+        if not (spread or np.isnan(path.points[0].lam)):
+            self.value = rescaled(path, scales)
+        elif spread or workspace.compressed is None:
+            self.value = rescaled(with_plateaus(path, workspace), scales)
         else:
             lean = workspace.compressed.quick()
             self._workspace = replace(workspace, data=lean, scaled=lean, compressed=lean)
 
     @cached_property
     def value(self) -> RankPath:
-        return with_plateaus(self.losses_only, self._workspace)
+        return rescaled(with_plateaus(self.losses_only, self._workspace), self._scales)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"losses_only": self.value, "value": self.value}

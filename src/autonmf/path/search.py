@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 from autonmf._types import Seed
-from autonmf.data import as_data
+from autonmf.data import as_weighted_data
 from autonmf.path.evened import explore_evened
 from autonmf.path.explore import explore
 from autonmf.path.follow import Callback
 from autonmf.path.options import PathOptions
 from autonmf.path.plateaus import with_plateaus
+from autonmf.path.rescaling import rescaled, scaled_init
 from autonmf.path.result import RankPath
+from autonmf.path.resume import checkpointed
 from autonmf.solvers import Solver
 
 
@@ -38,6 +41,9 @@ def rank_path(
     n_jobs: int | None = None,
     callback: Callback | None = None,
     random_state: Seed = None,
+    missing: str = "error",
+    weights: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> RankPath:
     r"""Factorise X at every rank, from an upper bound down, along one warm-started path of λ.
 
@@ -97,6 +103,16 @@ def rank_path(
         Called with a `Progress` after each iteration; returning True ends the path there.
     random_state : int, generator or None
         Seed. The same seed gives the same bits.
+    missing : {"error", "mask"}
+        "mask" takes NaN (in a sparse X only NaN that is stored) for entries that are missing, and leaves them
+        out of the loss.
+    weights : array of shape (n, m), optional
+        How much each entry counts, for example the inverse of its variance: the loss is
+        ½Σ w_ij (X_ij - (UVᵀ)_ij)², and so are the path's losses and ‖X‖².
+    checkpoint : str or path, optional
+        A file that each rank is saved to as it is reached. Called again with the same arguments after a
+        crash, the path goes on from there, and ends with the same bits as without the crash (see
+        ``docs/checkpoints.md``). Not with ``time_budget``, nor with a generator as ``random_state``.
 
     Returns
     -------
@@ -114,6 +130,7 @@ def rank_path(
     >>> path.at_rank(3).U.shape
     (60, 3)
     """
+    data, scales = as_weighted_data(X, missing=missing, weights=weights)
     options = PathOptions(
         max_rank=max_rank,
         min_rank=min_rank,
@@ -125,7 +142,7 @@ def rank_path(
         delta=delta,
         tol=tol,
         max_iter=max_iter,
-        init=init,
+        init=scaled_init(init, scales),
         n_starts=n_starts,
         engine=engine,
         scale=scale,
@@ -133,7 +150,8 @@ def rank_path(
         n_jobs=n_jobs,
         callback=callback,
         random_state=random_state,
+        checkpoint=checkpoint,
     )
-    if not evened:
-        return explore(as_data(X), options).path
-    return with_plateaus(*explore_evened(as_data(X), options))
+    with checkpointed(options, data, evened=evened) as options:
+        path = with_plateaus(*explore_evened(data, options)) if evened else explore(data, options).path
+    return rescaled(path, scales)

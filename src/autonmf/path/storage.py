@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-import zipfile
+import secrets
 from contextlib import suppress
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from autonmf._types import Array
+from autonmf.path.archive import Archive
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 
 FORMAT = "autonmf.RankPath"
@@ -38,10 +41,12 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
     for index, point in enumerate(path.points):
         arrays[f"U{index}"], arrays[f"V{index}"] = point.U, point.V
     target = os.fspath(file)
-    temporary = f"{target}.{os.getpid()}.part"
+    temporary = f"{target}.{secrets.token_hex(4)}.part"
     try:
         with open(temporary, "xb") as stream:
             np.savez(stream, **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -50,48 +55,60 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
 
 
 def load_path(file: str | PathLike[str]) -> RankPath:
-    """Read a path; anything that is not one is refused with a ValueError."""
+    """Read a path; anything that is not one is refused with a ValueError, whoever wrote it."""
     with open(file, "rb") as stream:
         try:
-            with np.load(stream, allow_pickle=False) as stored:
-                return _from_arrays(stored)
-        except (
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            EOFError,
-            OSError,
-            zipfile.BadZipFile,
-        ) as error:
+            return _from_archive(Archive(stream))
+        except Archive.UNFIT as error:
             raise ValueError(f"{os.fspath(file)} is not a saved RankPath: {error}") from None
 
 
-def _from_arrays(stored: Any) -> RankPath:
-    header = json.loads(str(stored["header"]))
+def visit_from(values: Any) -> Visit:
+    """A visit from what JSON holds of it."""
+    start, lam, rank, loss, n_iter, seconds, reason, next_lam = values
+    if not isinstance(reason, str):
+        raise ValueError("a visit has no reason")
+    return Visit(
+        start=_count(start, 0), lam=_lam(lam), rank=_count(rank), loss=_size(loss), n_iter=_count(n_iter, 0),
+        seconds=_size(seconds), reason=reason, next_lam=_lam(next_lam),
+    )  # fmt: skip
+
+
+def _from_archive(archive: Archive) -> RankPath:
+    header = _of_kind(json.loads(archive.text("header")), dict)
     if header["format"] != FORMAT:
         raise ValueError(f"it holds {header['format']!r}")
-    if header["version"] > VERSION:
-        raise ValueError(f"its format version {header['version']} is newer than {VERSION}; update autonmf")
-    n, m = header["shape"]
-    points = []
-    for i, fields in enumerate(header["points"]):
-        U, V = (np.asfortranarray(stored[f"{name}{i}"]) for name in "UV")
-        if U.ndim != 2 or U.shape[0] != n or V.shape != (m, U.shape[1]):
-            raise ValueError(f"its factors at {i} do not fit the shape {n} x {m}")
-        points.append(PathPoint(U, V, **fields))
+    if (version := _count(header["version"])) > VERSION:
+        raise ValueError(f"its format version {version} is newer than {VERSION}; update autonmf")
+    n, m = map(_count, header["shape"])
+    points = tuple(_point(archive, i, fields, (n, m)) for i, fields in enumerate(header["points"]))
+    ranks = [point.rank for point in points]
+    if not ranks or ranks != sorted(set(ranks)):
+        raise ValueError("its ranks do not increase")
     return RankPath(
-        points=tuple(points),
-        visits=tuple(Visit(*fields) for fields in header["visits"]),
+        points=points,
+        visits=tuple(visit_from(values) for values in header["visits"]),
         shape=(n, m),
-        squared_norm=header["squared_norm"],
-        spectral_norm=header["spectral_norm"],
-        mu=header["mu"],
-        delta=header["delta"],
-        complete=header["complete"],
-        settings=header["settings"],
+        squared_norm=_size(header["squared_norm"]),
+        spectral_norm=_size(header["spectral_norm"]),
+        mu=_size(header["mu"]),
+        delta=_size(header["delta"]),
+        complete=_of_kind(header["complete"], bool),
+        settings=_of_kind(header["settings"], dict),
         evidence=_evidence(header.get("evidence"), (n, m)),
     )
+
+
+def _point(archive: Archive, index: int, fields: Any, shape: tuple[int, int]) -> PathPoint:
+    U, V = (archive.matrix(f"{name}{index}") for name in "UV")
+    n, m = shape
+    rank = U.shape[1]
+    if not rank or U.shape != (n, rank) or V.shape != (m, rank):
+        raise ValueError(f"its factors at {index} do not fit the shape {n} x {m}")
+    if not all(factor.min() >= 0 and factor.max() < np.inf for factor in (U, V)):
+        raise ValueError(f"its factors at {index} are not finite and nonnegative")
+    on_X = _of_kind(_of_kind(fields, dict).get("on_X", True), bool)
+    return PathPoint(U, V, _size(fields["loss"]), _lam(fields["lam"]), _count(fields["n_iter"], 0), on_X)
 
 
 def _listed(evidence: Evidence) -> dict[str, Any]:
@@ -99,10 +116,40 @@ def _listed(evidence: Evidence) -> dict[str, Any]:
     return columns | {"complete": evidence.complete}
 
 
-def _evidence(fields: dict[str, Any] | None, shape: tuple[int, int]) -> Evidence | None:
+def _evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
     if fields is None:
         return None
-    columns = {name: np.array(fields[name]) for name in COLUMNS}
+    columns = {name: _column(_of_kind(fields, dict)[name]) for name in COLUMNS}
     if not len(columns["ranks"]) == len(columns["losses"]) == len(columns["losses_of_X"]):
         raise ValueError("its evidence has not two losses for each rank")
-    return Evidence(shape, **columns, complete=bool(fields["complete"]))
+    return Evidence(shape, **columns, complete=_of_kind(fields["complete"], bool))
+
+
+def _column(values: Any) -> Array:
+    column = np.array(values)
+    if column.ndim != 1 or column.dtype.kind not in "if" or not np.isfinite(column).all():
+        raise ValueError("its evidence has a column that is no list of numbers")
+    return column
+
+
+def _of_kind(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"its header has {str(value)[:40]!r} in the wrong place")
+    return value
+
+
+def _count(value: Any, least: int = 1) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"its header has {str(value)[:40]!r} where a count belongs")
+    return value
+
+
+def _size(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise ValueError(f"its header has {str(value)[:40]!r} where a nonnegative number belongs")
+    return float(value)
+
+
+def _lam(value: Any) -> float:
+    """A λ; NaN where none is known."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else _size(value)

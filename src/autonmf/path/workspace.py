@@ -9,6 +9,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data import Compressed, Data, compress, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
+from autonmf.data.spread import Rows, by_columns
 from autonmf.model.objective import is_trusted, loss_of
 from autonmf.path.result import PathPoint
 from autonmf.solvers import Run, State
@@ -43,6 +44,13 @@ class Workspace:
 
     def with_engine(self, engine: str, max_rank: int, rng: np.random.Generator) -> Workspace:
         """Compressed for a path from ``max_rank``, if the engine says so."""
+        if not self.scaled.complete:
+            if engine == "compressed":
+                raise ValueError(
+                    "engine='compressed' reads X only once, but missing entries and weights are filled in "
+                    "anew at every step: use engine='auto' or 'direct'"
+                )
+            return self
         n, m = self.scaled.shape
         pays = GAIN * min(max_rank + OVERSAMPLE, n, m) * (n + m) < self.scaled.cost
         if engine == "direct" or (engine == "auto" and not pays):
@@ -65,14 +73,14 @@ class Workspace:
     def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
         """A caller's factors of X as factors of X / s."""
         root = np.sqrt(self.scale)
-        U, V = (np.asfortranarray(factor / root, dtype=self.scaled.dtype) for factor in (U, V))
+        U, V = (by_columns(factor / root, self.scaled.dtype) for factor in (U, V))
         return self.turned(U, V)
 
     def outward(self, state: State) -> tuple[Array, Array]:
         """Balanced factors of X / s as the caller's: by decreasing energy, in the units of X."""
         order = np.argsort(-state.gram_U.diagonal(), kind="stable")
-        root = np.asarray(np.sqrt(self.scale), dtype=state.U.dtype)
-        return self.turned(*(np.asfortranarray(factor[:, order]) * root for factor in (state.U, state.V)))
+        root = np.asarray(np.sqrt(self.scale), dtype=_roomy(state.U.dtype, np.sqrt(self.scale)))
+        return self.turned(*(_chosen(factor, order) * root for factor in (state.U, state.V)))
 
     def point(self, lam: float, run: Run) -> PathPoint:
         """A balanced solution as the caller will see it."""
@@ -89,3 +97,13 @@ class Workspace:
     def turned(self, U: Array, V: Array) -> tuple[Array, Array]:
         """The factors of X as those of its transpose, or back, if the longer side is to be first."""
         return (V, U) if self.transposed else (U, V)
+
+
+def _roomy(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
+    """The type, or double precision where entries of this size do not fit: X may be far larger than 1."""
+    safe = float(np.finfo(dtype).max) ** 0.5
+    return dtype if 1 / safe < size < safe else np.dtype(np.float64)
+
+
+def _chosen(factor: Array, order: Array) -> Array:
+    return factor[:, order] if isinstance(factor, Rows) else np.asfortranarray(factor[:, order])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autonmf.readers.compressed import compressed_matrix
-from autonmf.readers.hdf5 import is_group, opened_hdf5, text
+from autonmf.readers.hdf5 import is_group, loaded, opened_hdf5, text
 from autonmf.readers.table import ReadError, Table
 
 
@@ -17,9 +17,9 @@ def read(file: Path, variable: str | None = None) -> Table:
     """Read X, or the layer called ``variable``."""
     with opened_hdf5(file, "an .h5ad file") as content:
         matrix = _find(file, content, variable)
-        X = _sparse(matrix) if is_group(matrix) else matrix[()]
+        X = _sparse(file, matrix) if is_group(matrix) else loaded(file, matrix)
         n, m = X.shape if X.ndim == 2 else (-1, -1)
-        return Table(X, _names(content.get("obs"), n), _names(content.get("var"), m))
+        return Table(X, _names(file, content.get("obs"), n), _names(file, content.get("var"), m))
 
 
 def _find(file: Path, content: Any, variable: str | None) -> Any:
@@ -38,7 +38,7 @@ def _listed(layers: list[str]) -> str:
     return f"its layers are {', '.join(layers)} (--var NAME)" if layers else "it has no layers"
 
 
-def _sparse(group: Any) -> Any:
+def _sparse(file: Path, group: Any) -> Any:
     """CSR or CSC, as AnnData has stored it since 0.7 or (h5sparse) before."""
     attributes = group.attrs
     shape = attributes["shape"] if "shape" in attributes else attributes["h5sparse_shape"]
@@ -46,11 +46,11 @@ def _sparse(group: Any) -> Any:
     if not kind.startswith(("csr", "csc")):
         raise ValueError(f"X is stored as {kind or 'an unnamed group'}")
     rows, columns = (int(length) for length in shape)
-    parts = (group["data"][()], group["indices"][()], group["indptr"][()])
-    return compressed_matrix(*parts, (rows, columns), by_columns=kind.startswith("csc"))
+    values, indices, indptr = (loaded(file, group[name]) for name in ("data", "indices", "indptr"))
+    return compressed_matrix(values, indices, indptr, (rows, columns), by_columns=kind.startswith("csc"))
 
 
-def _names(frame: Any, length: int) -> list[str] | None:
+def _names(file: Path, frame: Any, length: int) -> list[str] | None:
     """The index of a stored data frame, None where it is missing or stored in an unknown way."""
     if frame is None:
         return None
@@ -62,4 +62,4 @@ def _names(frame: Any, length: int) -> list[str] | None:
             column = column.get("values")
     if column is None or column.shape != (length,):
         return None
-    return [text(name) for name in column[()]]
+    return [text(name) for name in loaded(file, column)]

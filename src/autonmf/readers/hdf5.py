@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from autonmf.readers.room import check_room
 from autonmf.readers.table import optional, parsing
 
 
@@ -26,3 +27,9 @@ def text(value: Any) -> str:
 def is_group(item: Any) -> bool:
     """Whether an HDF5 item is a folder rather than an array."""
     return hasattr(item, "keys")
+
+
+def loaded(file: Path, item: Any) -> Any:
+    """All numbers of an HDF5 array, which may announce more than the file holds."""
+    check_room(file, item.shape, item.dtype.itemsize)
+    return item[()]

@@ -6,15 +6,12 @@ import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from autonmf.readers.cells import DECIMAL_COMMA, is_empty, is_name, number
+from autonmf.readers.headings import ENOUGH, Heading, heading_of
 
 SEPARATORS = "\t;,| "
 """In order of preference where the numbers do not tell."""
-
-ENOUGH = 5
-"""Numbers in a row that can hardly increase by accident."""
 
 Row = tuple[int, list[str]]
 """A line number and the cells that end there."""
@@ -30,6 +27,7 @@ class Layout:
     labelled: bool  # the first cell of each line is a row label
     trailing: bool  # lines end with a separator
     above: int  # lines before the first line of numbers, in non-empty ones
+    heading: Heading | None = None  # what the first line is by its numbers, if nothing else told
 
     def __str__(self) -> str:
         separators = {"\t": "tabs", " ": "spaces"}
@@ -89,31 +87,37 @@ def find_layout(
     labelled = labels
     if labelled is None:
         labelled = mostly_names or shorter or (named and len(top) == width and is_empty(top[0]))
+    heading = None
     if header is None:
         above_labels = labelled and bool(body) and is_empty(top[0])
         header = shorter or above_labels or any(is_name(cell, separator) for cell in top[labelled:])
+        if not header:
+            heading = _heading(top[labelled:], [cells[labelled:width] for cells in body], separator)
+            header = heading is Heading.names
     names = [cell.strip() for cell in (top if shorter else top[labelled:])] if header else None
-    return Layout(separator, width, names, labelled, trailing, comments + bool(header))
+    return Layout(separator, width, names, labelled, trailing, comments + bool(header), heading)
 
 
-def doubts(rows: list[list[str]], layout: Layout) -> Iterator[str]:
-    """What a person should look at, since numbers can be names."""
-    numbers = [[number(cell, layout.separator) for cell in cells] for cells in rows[layout.above :]]
-    if len(numbers) < ENOUGH:
-        return
-    grows = [_increasing(values[layout.labelled :]) for values in numbers]
-    if layout.header is None and grows[0] and not all(grows):
-        yield "The first line is increasing numbers: if these are column names, add --header."
-    counted = [values[0] for values in numbers]
-    start = counted[0]
-    if not layout.labelled and start in (0, 1) and counted == [start + i for i in range(len(counted))]:
-        yield "The first column counts the lines: if these are row names, add --labels."
+def _heading(top: list[str], body: list[list[str]], separator: str) -> Heading:
+    first, *rest = ([number(cell, separator) for cell in cells] for cells in [top, *body])
+    return heading_of(first, rest)
 
 
-def _increasing(values: list[float | None]) -> bool:
-    """Whether these are at least `ENOUGH` increasing numbers."""
-    increases = (a is not None and b is not None and a < b for a, b in pairwise(values))
-    return len(values) >= ENOUGH and all(increases)
+def doubts(rows: list[list[str]], layout: Layout, header: bool | None, labels: bool | None) -> Iterator[str]:
+    """What a person should look at, since numbers can be names: as far as nobody said what they are."""
+    if header is None and layout.heading is Heading.names and layout.header:
+        first, last = layout.header[0], layout.header[-1]
+        yield (
+            f"The first line, {first} to {last}, is read as column names: it rises or falls like an axis. "
+            "If it is data, add --no-header."
+        )
+    if header is None and layout.heading is Heading.unclear:
+        yield "The first line rises or falls like an axis and is read as data. If it is names, add --header."
+    counted = [number(cells[0], layout.separator) for cells in rows[layout.above :]]
+    if labels is None and not layout.labelled and len(counted) >= ENOUGH and counted[0] in (0, 1):
+        start = counted[0]
+        if counted == [start + i for i in range(len(counted))]:
+            yield ("The first column counts the lines and is read as data. If it is row names, add --labels.")
 
 
 def _usual_width(rows: list[list[str]], preferred: int = 0) -> int:

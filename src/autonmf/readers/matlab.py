@@ -1,4 +1,4 @@
-"""MATLAB's .mat: versions 4 to 7 through SciPy, version 7.3 (HDF5) through h5py."""
+"""MATLAB's .mat: versions 4 to 7 by `matlab4` and `matlab5`, version 7.3 (HDF5) through h5py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.readers.compressed import checked, compressed_matrix
-from autonmf.readers.hdf5 import is_group, opened_hdf5, text
+from autonmf.readers.compressed import compressed_matrix
+from autonmf.readers.hdf5 import is_group, loaded, opened_hdf5, text
+from autonmf.readers.kinds import HDF5, LONGEST
 from autonmf.readers.table import Table, parsing
 from autonmf.readers.variables import Variable, choose
 
@@ -21,29 +22,25 @@ NUMBERS = {
 }
 """MATLAB's classes of numbers."""
 
-HDF5 = b"\x89HDF\r\n\x1a\n"
-
 
 def read(file: Path, variable: str | None = None) -> Table:
     """Read ``variable``; without it the only matrix of numbers."""
     with file.open("rb") as stream:
-        start = stream.read(520)
+        start = stream.read(LONGEST)
     if start.startswith((b"MATLAB 7.3", HDF5)) or start[512:] == HDF5:
         return _read_hdf5(file, variable)
     return _read_classic(file, variable)
 
 
 def _read_classic(file: Path, variable: str | None) -> Table:
-    from scipy.io import loadmat, whosmat
+    from autonmf.readers import matlab4, matlab5
 
     with parsing(file, "a MATLAB file"):
-        found = [
-            Variable(name, tuple(shape), kind, numeric=kind in NUMBERS)
-            for name, shape, kind in whosmat(str(file), appendmat=False)
-        ]
-        chosen = choose(file, found, variable)
-        X = loadmat(str(file), appendmat=False, variable_names=[chosen.name])[chosen.name]
-        return Table(checked(X), notes=_note(chosen))
+        with file.open("rb") as stream:
+            version = matlab4 if b"\0" in stream.read(4) else matlab5  # later ones begin with text
+        found = list(version.stored(file))
+        chosen = choose(file, [item.variable for item in found], variable)
+        return Table(next(item for item in found if item.variable is chosen).read(), notes=_note(chosen))
 
 
 def _read_hdf5(file: Path, variable: str | None) -> Table:
@@ -51,7 +48,7 @@ def _read_hdf5(file: Path, variable: str | None) -> Table:
         found = [_described(name, item) for name, item in content.items() if not name.startswith("#")]
         chosen = choose(file, found, variable)
         item = content[chosen.name]
-        X = _sparse(item) if is_group(item) else item[()].T  # MATLAB writes column by column
+        X = _sparse(file, item) if is_group(item) else loaded(file, item).T  # it writes column by column
         return Table(np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X, notes=_note(chosen))
 
 
@@ -68,12 +65,12 @@ def _described(name: str, item: Any) -> Variable:
     return Variable(name, item.shape[::-1], kind or str(item.dtype), numeric)
 
 
-def _sparse(group: Any) -> Any:
+def _sparse(file: Path, group: Any) -> Any:
     shape = (int(group.attrs["MATLAB_sparse"]), len(group["jc"]) - 1)
     if "data" not in group:  # no entry but zeros
-        return compressed_matrix(np.empty(0), np.empty(0), group["jc"][()], shape, by_columns=True)
-    parts = (group["data"][()], group["ir"][()], group["jc"][()])
-    return compressed_matrix(*parts, shape, by_columns=True)
+        return compressed_matrix(np.empty(0), np.empty(0), loaded(file, group["jc"]), shape, by_columns=True)
+    values, indices, indptr = (loaded(file, group[name]) for name in ("data", "ir", "jc"))
+    return compressed_matrix(values, indices, indptr, shape, by_columns=True)
 
 
 def _note(chosen: Variable) -> tuple[str]:

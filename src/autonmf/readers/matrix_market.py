@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.readers.room import check_room
 from autonmf.readers.table import ReadError, Table, parsing
 from autonmf.readers.zipped import opened
 
@@ -34,7 +35,10 @@ def read(file: Path) -> Table:
             raise ReadError(f"{file} holds {values} values; real numbers are needed")
         sizes = [int(size) for size in next((line for line in lines if not _skipped(line)), "").split()]
         if layout == "coordinate":
+            check_room(file, (sizes[0] + 1,))
+            check_room(file, (sizes[-1], 2 + VALUES[values]))
             return Table(_coordinates(lines, sizes, VALUES[values], symmetry))
+        check_room(file, tuple(sizes))
         return Table(_array(lines, sizes, symmetry))
 
 
@@ -44,7 +48,8 @@ def _coordinates(lines: Iterable[str], sizes: list[int], n_values: int, symmetry
 
     rows, columns, count = sizes
     entries = _numbers(lines, count, 2 + n_values)
-    i, j = (entries[:, axis].astype(np.int64) - 1 for axis in (0, 1))
+    with np.errstate(invalid="ignore"):  # what is no number does not come back below
+        i, j = (entries[:, axis].astype(np.int64) - 1 for axis in (0, 1))
     value = entries[:, 2] if n_values else np.ones(count)
     if not (np.array_equal(i + 1, entries[:, 0]) and np.array_equal(j + 1, entries[:, 1])):
         raise ValueError("a row or column number is not an integer")
@@ -63,9 +68,10 @@ def _array(lines: Iterable[str], sizes: list[int], symmetry: str) -> Array:
     if symmetry == "general":
         return _numbers(lines, rows * columns, 1).reshape(columns, rows).T
     strict = symmetry == "skew-symmetric"
+    numbers = _numbers(lines, rows * (rows - 1 if strict else rows + 1) // 2, 1)
     i, j = np.triu_indices(rows, k=int(strict))  # column by column: the row number runs fastest
     X = np.zeros((rows, columns))
-    X[j, i] = _numbers(lines, len(i), 1)[:, 0]
+    X[j, i] = numbers[:, 0]
     X[i, j] = X[j, i] * _sign(symmetry)
     return X
 
@@ -74,7 +80,7 @@ def _numbers(lines: Iterable[str], count: int, width: int) -> Array:
     """The rest of the file as ``count`` lines of ``width`` numbers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-        numbers = np.loadtxt(lines, comments="%", ndmin=2)
+        numbers = np.loadtxt(lines, comments="%", ndmin=2, max_rows=count + 1)
     found = len(numbers) if numbers.size else 0
     if found != count:
         raise ValueError(f"{found} entries where its header announces {count}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
+from autonmf._types import Array
+from autonmf.readers.room import check_room
 from autonmf.readers.table import ReadError, Table, parsing
 
 PICKLED = (
@@ -18,9 +22,32 @@ def read(file: Path) -> Table:
     with parsing(file, "a NumPy array"), file.open("rb") as stream:
         if not stream.peek(6).startswith(b"\x93NUMPY"):
             raise ReadError(f"{file} is not a NumPy .npy file, whatever its name says")
-        try:
-            return Table(np.load(stream, allow_pickle=False))
-        except ValueError as error:
-            if "pickle" in str(error):
-                raise ReadError(f"{file} {PICKLED}") from error
-            raise
+        return Table(read_array(file, stream, file.stat().st_size))
+
+
+def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
+    """The array at the beginning of a stream of ``size`` bytes, which its header must fit."""
+    shape, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ReadError(f"{file} {PICKLED}")
+    announced, there = prod(shape) * dtype.itemsize, size - stream.tell()
+    if announced > there:
+        raise ReadError(
+            f"{file} is truncated: it announces {announced} bytes of numbers and holds {max(there, 0)}"
+        )
+    check_room(file, shape, dtype.itemsize)
+    stream.seek(0)
+    array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
+
+
+def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """The shape and the type of the array that follows in a stream."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    else:  # 3.0 differs from 2.0 in the names of fields only, and arrays with fields are no matrices
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    if min(shape, default=0) < 0:
+        raise ValueError(f"its shape is {shape}")
+    return shape, dtype

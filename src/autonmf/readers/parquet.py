@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autonmf.readers.room import check_room
 from autonmf.readers.table import ReadError, Table, optional, parsing
 
 
@@ -16,6 +17,8 @@ def read(file: Path) -> Table:
     parquet = optional("pyarrow.parquet", file)
     types = optional("pyarrow.types", file)
     with parsing(file, "a Parquet file"):
+        announced = parquet.read_metadata(file)
+        check_room(file, (announced.num_rows, announced.num_columns))
         content = parquet.read_table(file)
         labels = _label_column(content)
         names = [name for name in content.column_names if name != labels]

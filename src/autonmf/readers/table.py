@@ -18,11 +18,12 @@ class Table:
     row_names: list[str] | None = None
     column_names: list[str] | None = None
     notes: tuple[str, ...] = ()  # how the file was understood, one sentence each
+    doubts: tuple[str, ...] = ()  # what could have been meant otherwise, and how to say so
 
     @property
     def T(self) -> Table:
         """The transpose, names included."""
-        return Table(self.X.T, self.column_names, self.row_names, self.notes)
+        return Table(self.X.T, self.column_names, self.row_names, self.notes, self.doubts)
 
 
 class ReadError(ValueError):

@@ -7,8 +7,8 @@ import csv
 import io
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from autonmf.readers.cells import DECIMAL_COMMA, number
 from autonmf.readers.layout import Layout, Row, doubts, find_layout, find_separator, split
+from autonmf.readers.room import NUMBER, check_room, memory
 from autonmf.readers.table import ReadError, Table, parsing
 from autonmf.readers.zipped import opened
 
@@ -23,6 +24,9 @@ SAMPLE_LINES = 100
 SAMPLE_CHARACTERS = 200_000
 SAMPLE_CELLS = 100_000
 """How much of a file is looked at to find its layout."""
+
+LONGEST_LINE = 200_000_000
+"""Characters in a line; one with more is no table but, say, a small file that unzips to a large one."""
 
 T = TypeVar("T")
 
@@ -34,12 +38,22 @@ def read(file: Path, header: bool | None = None, labels: bool | None = None) -> 
         encoding = _encoding(start)
         if encoding == "utf-8" and b"\0" in start:
             raise ReadError(f"{file} is not a text file, whatever its name says")
-        lines = io.TextIOWrapper(stream, encoding, errors="autonmf-windows", newline="")
-        return _table(file, lines, header, labels)
+        text = io.TextIOWrapper(stream, encoding, errors="autonmf-windows", newline="")
+        return _table(file, _lines(file, text), header, labels)
 
 
-def _table(file: Path, lines: Iterable[str], header: bool | None, labels: bool | None) -> Table:
-    lines = iter(lines)
+def _lines(file: Path, text: io.TextIOWrapper) -> Iterator[str]:
+    """The lines of a text, none of them so long that it would fill the memory."""
+    for line_number in count(1):
+        line = text.readline(LONGEST_LINE)
+        if len(line) >= LONGEST_LINE:
+            raise ReadError(f"{file}, line {line_number} is longer than {LONGEST_LINE} characters")
+        if not line:
+            return
+        yield line
+
+
+def _table(file: Path, lines: Iterator[str], header: bool | None, labels: bool | None) -> Table:
     sample = _sample(lines)
     separator = find_separator([line for line in sample if line.strip()])
     rows = _rows(file, split(chain(sample, lines), separator))
@@ -50,8 +64,7 @@ def _table(file: Path, lines: Iterable[str], header: bool | None, labels: bool |
     layout = find_layout(sampled, separator, header, labels)
     parser = _Parser(file, layout)
     parser.notes.append(str(layout))
-    if header is None and labels is None:
-        parser.notes.extend(doubts(sampled, layout))
+    parser.doubts.extend(doubts(sampled, layout, header, labels))
     for line, cells in islice(chain(first, rows), layout.above, None):
         parser.add(line, cells)
     return parser.table()
@@ -63,9 +76,11 @@ class _Parser:
     def __init__(self, file: Path, layout: Layout) -> None:
         self.file, self.layout = file, layout
         self.numbers = array("d")
+        self.most = (memory() or math.inf) / NUMBER
         self.labels: list[str] = []
         self.missing: list[str] = []  # where numbers are missing
         self.notes: list[str] = []
+        self.doubts: list[str] = []
 
     def add(self, line: int, cells: list[str]) -> None:
         """Take one line."""
@@ -87,6 +102,8 @@ class _Parser:
         if not numbers or math.isnan(sum(numbers)) or "_" in "".join(cells):
             numbers = self._one_by_one(line, cells)
         self.numbers.extend(numbers)
+        if len(self.numbers) > self.most:
+            check_room(self.file, (line, len(numbers)))
 
     def _one_by_one(self, line: int, cells: list[str]) -> list[float]:
         """The numbers of a line that has more in it, with a message for what cannot be one."""
@@ -128,6 +145,7 @@ class _Parser:
             self.labels if layout.labelled else None,
             layout.header,
             tuple(self.notes),
+            tuple(self.doubts),
         )
 
 
@@ -154,10 +172,10 @@ def _first(rows: Iterator[Row]) -> list[Row]:
 def _until(items: Iterator[T], limit: int, size: Callable[[T], int]) -> Iterator[T]:
     """Items until there are `SAMPLE_LINES`, or more than three of the total size ``limit``."""
     total = 0
-    for count, item in enumerate(items, 1):
+    for seen, item in enumerate(items, 1):
         yield item
         total += size(item)
-        if count >= SAMPLE_LINES or (count >= 3 and total >= limit):
+        if seen >= SAMPLE_LINES or (seen >= 3 and total >= limit):
             return
 
 

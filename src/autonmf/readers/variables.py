@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from autonmf.readers.table import ReadError
 
@@ -26,6 +28,13 @@ class Variable:
 
     def __str__(self) -> str:
         return f"{self.name} ({' x '.join(map(str, self.shape)) or 'scalar'} {self.kind})"
+
+
+class Stored(NamedTuple):
+    """A variable and a function that reads it."""
+
+    variable: Variable
+    read: Callable[[], Any]
 
 
 def choose(file: Path, variables: list[Variable], wanted: str | None) -> Variable:

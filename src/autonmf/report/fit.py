@@ -11,6 +11,7 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
+from autonmf.data.blocks import row_blocks
 from autonmf.plotting.tiles import as_picture
 from autonmf.report.components import FULL, SMALL
 from autonmf.report.picture import picture
@@ -96,6 +97,9 @@ def residuals(data: Data, factors: Factors, squares: Array) -> Array:
     """‖x_i - V u_i‖² of every sample, given ‖x_i‖²."""
     assert factors.U is not None
     U, V = (np.asarray(factor, dtype=float) for factor in factors[:2])
+    if not data.complete:
+        blocks = row_blocks(data.shape)
+        return np.concatenate([np.square(data.residual(U, V, b)).sum(axis=1) for b in blocks])
     with one_pool():
         products = np.asarray(data.right(np.asfortranarray(V, dtype=data.dtype)), dtype=float)
         crossed = np.einsum("ij,ij->i", U, products)

@@ -75,6 +75,8 @@ def health_unseen(shape: tuple[int, int], squared_norm: float) -> Health:
 def _facts(s: Survey) -> Iterator[Fact]:
     yield Fact("Shape", _shape(s.shape))
     yield Fact("Stored", f"{'sparse' if s.sparse else 'dense'}, {s.dtype}")
+    if s.missing:
+        yield Fact("Missing", f"{percent(s.missing / s.size)} of {s.size:,} entries")
     yield Fact("Zeros", f"{percent(s.zero_share)} of {s.size:,} entries")
     kind = "whole" if s.whole else "real"
     spread = f"{kind} numbers, from {plain(s.smallest)} to {plain(s.largest)} where positive"

@@ -42,7 +42,7 @@ class Subject:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
-        data = None if X is None else _training_data(model.path_, X)
+        data = None if X is None else _training_data(model.path_, X, model.missing)
         W = None if X is None else np.asarray(model.transform(X))
         return cls(
             path=model.path_,
@@ -93,8 +93,8 @@ class Subject:
         return float(2.0 * loss / self.path.squared_norm)
 
 
-def _training_data(path: RankPath, X: Any) -> Data:
-    data = as_data(X)
+def _training_data(path: RankPath, X: Any, missing: str) -> Data:
+    data = as_data(X, missing=missing)
     if data.shape != path.shape or abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
         n, m = path.shape
         raise ValueError(

@@ -11,6 +11,8 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.data.blocks import row_blocks
+from autonmf.data.masked_sparse import MaskedSparse
+from autonmf.data.rowwise import Turned
 
 MOST_HASHED = 2_000_000
 """Rows among which repetitions are looked for, at most."""
@@ -37,6 +39,7 @@ class Survey:
     repeated_rows: int | None  # rows that came before; None where there are too many to look
     row_energies: Array  # squared norms
     column_energies: Array
+    missing: int = 0  # entries that are not known, and are not counted above
 
     @property
     def size(self) -> int:
@@ -57,16 +60,15 @@ class Survey:
 def survey(data: Data) -> Survey:
     """Look at every entry of X."""
     n, m = data.shape
-    stored: Any = data.X  # type: ignore[attr-defined]
-    sparse = not isinstance(stored, np.ndarray)
-    entries = stored.data if sparse else stored
+    entries, sparse = _entries(data)
+    missing = 0 if data.complete else _missing(data)
     smallest, whole = _positive_entries(entries)
     rows, columns = data.squares(np.ones(m)), data.T.squares(np.ones(n))
     return Survey(
         shape=(n, m),
         sparse=sparse,
         dtype=str(data.dtype),
-        zeros=n * m - int(np.count_nonzero(entries)),
+        zeros=n * m - missing - int(np.count_nonzero(entries)),
         smallest=smallest,
         median=_median(entries),
         largest=float(entries.max()),
@@ -77,7 +79,21 @@ def survey(data: Data) -> Survey:
         repeated_rows=_repeated(data, rows) if n <= MOST_HASHED else None,
         row_energies=rows,
         column_energies=columns,
+        missing=missing,
     )
+
+
+def _entries(data: Any) -> tuple[Array, bool]:
+    """The entries of X that are stored, with zeros for missing ones; and whether it is stored sparse."""
+    if isinstance(data, MaskedSparse):
+        return data.known.X.data, True
+    matrix: Any = data.T if isinstance(data, Turned) else data
+    stored = matrix.X
+    return (stored, False) if isinstance(stored, np.ndarray) else (stored.data, True)
+
+
+def _missing(data: Data) -> int:
+    return sum(int(np.count_nonzero(data.omega(b) == 0)) for b in row_blocks(data.shape))
 
 
 def _positive_entries(entries: Array) -> tuple[float, bool]:

@@ -53,7 +53,7 @@ class Features(NamedTuple):
     bend: Array
     remainder: Array  # of X; 1: like noise
     before: Array  # the remainder of X before this component
-    noise: float  # the remainder of Y at rank one
+    noise: float  # the remainder of Y at rank one; ∞: it cannot be noise
 
 
 def features_of(evidence: Evidence) -> Features:
@@ -77,8 +77,15 @@ def features_of(evidence: Evidence) -> Features:
         bend=_bends(drops[:-1], evidence.ranks),
         remainder=remainders[1:],
         before=remainders[:-1],
-        noise=float(_remainders(evidence.shape, spectrum, largest)[1]),
+        noise=_noise(evidence.shape, spectrum, largest),
     )
+
+
+def _noise(shape: tuple[int, int], spectrum: Array, largest: int) -> float:
+    """The remainder of Y at rank one; ∞ if fewer components than noise would need explain it all."""
+    left = 1.0 - np.cumsum(spectrum)
+    explained = left[0] > EXACT and left[largest - 1] <= EXACT and largest < min(shape)
+    return np.inf if explained else float(_remainders(shape, spectrum, largest)[1])
 
 
 def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:

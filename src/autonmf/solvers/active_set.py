@@ -32,7 +32,7 @@ class ActiveSet:
     def step(self, state: State) -> State:
         problem = state.problem
         U = active_set_update(problem, state.U, state.XV, state.gram_V, self.sweeps)
-        XtU, gram_U = problem.data.left(U), gram(U)
+        XtU, gram_U = problem.data.seen_from(U, state.V).left(U), gram(U)
         V = active_set_update(problem, state.V, XtU, gram_U, self.sweeps)
         new = State(problem, U, V, XtU, gram_U, gram(V)).balanced()
         return new.compact() if self.compact else new

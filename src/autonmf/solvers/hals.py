@@ -8,6 +8,7 @@ import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array
+from autonmf.data.spread import kept, rowwise
 from autonmf.model.objective import Problem, gram
 from autonmf.solvers.budget import Budget
 from autonmf.solvers.state import State
@@ -31,8 +32,8 @@ class Hals:
     def step(self, state: State) -> State:
         problem = state.problem
         sweeps = self.sweeps if state.U.shape[1] <= self.few else self.sweeps_above
-        U = _swept(state.U, state.XV, state.gram_V, problem.mu, sweeps)
-        XtU, gram_U = problem.data.left(U), gram(U)
+        U = kept(rowwise(_swept, state.U, state.XV, state.gram_V, problem.mu, sweeps))
+        XtU, gram_U = problem.data.seen_from(U, state.V).left(U), gram(U)
         V = _swept(state.V, XtU, gram_U, problem.mu, sweeps)
         return State(problem, U, V, XtU, gram_U, gram(V)).compact()
 

@@ -92,7 +92,7 @@ class Inertial:
         U_old, V_old = state.previous or (state.U, state.V)
         beta = self.inertia.beta(state.t, problem, lipschitz(state.gram_V, problem.mu))
         U = proximal_update(problem, _ahead(state.U, U_old, beta), state.XV, state.gram_V)
-        XtU, gram_U = problem.data.left(U), gram(U)
+        XtU, gram_U = problem.data.seen_from(U, state.V).left(U), gram(U)
         beta = self.inertia.beta(state.t, problem, lipschitz(gram_U, problem.mu))
         V = proximal_update(problem, _ahead(state.V, V_old, beta), XtU, gram_U)
         t = (state.t[1], 0.5 * (1.0 + math.sqrt(4.0 * state.t[1] ** 2 + 1.0)))

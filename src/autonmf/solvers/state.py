@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.data.spread import Rows, by_columns
 from autonmf.model.balancing import balancing_scales, inverse_scales
 from autonmf.model.merging import Merger
 from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient, rough_loss
@@ -30,7 +31,7 @@ class State:
     @staticmethod
     def start(problem: Problem, U: Array, V: Array) -> State:
         """The initial iterate, at rest: U^{-1} = U⁰ and t = 1."""
-        return State(problem, U, V, problem.data.left(U), gram(U), gram(V))
+        return State(problem, U, V, problem.data.seen_from(U, V).left(U), gram(U), gram(V))
 
     def restarted(self, problem: Problem) -> State:
         """The same factors at another λ, at rest."""
@@ -65,6 +66,8 @@ class State:
             previous=None,
             t=(1.0, 1.0),
         )
+        if not self.problem.data.complete:
+            return one  # another fit, from which X looks otherwise
         return self._with_XV(one, lambda XV: _combined(XV, merger, merger.b))
 
     def balanced(self) -> State:
@@ -98,7 +101,7 @@ class State:
     @cached_property
     def XV(self) -> Array:
         """X V, n x r: what the next U step needs, and the optimality check of this iterate."""
-        return self.problem.data.right(self.V)
+        return self.problem.data.seen_from(self.U, self.V).right(self.V)
 
     @cached_property
     def rank(self) -> int:
@@ -110,8 +113,11 @@ class State:
 
     @cached_property
     def loss(self) -> float:
-        """½‖X - UVᵀ‖²."""
-        return loss_from(self.problem.data, self.U, self.V, self._inner, self.gram_U, self.gram_V)
+        """½‖√ω∘(X - UVᵀ)‖²."""
+        data = self.problem.data
+        if not data.complete and "XV" not in self.__dict__:
+            return 0.5 * data.squared_residual(self.U, self.V)
+        return loss_from(data, self.U, self.V, self._inner, self.gram_U, self.gram_V)
 
     @property
     def rough_loss(self) -> float:
@@ -120,8 +126,11 @@ class State:
 
     @cached_property
     def _inner(self) -> float:
-        """⟨X, UVᵀ⟩."""
-        return float(np.sum(self.V * self.XtU, dtype=np.float64))
+        """⟨X, UVᵀ⟩; with weights ½⟨ω∘X + X̂, UVᵀ⟩, which gives the loss by the same formula."""
+        if self.problem.data.complete:
+            return float(np.sum(self.V * self.XtU, dtype=np.float64))
+        completed = float(np.sum(self.U * self.XV, dtype=np.float64))  # the next step needs X V anyway
+        return 0.5 * (self.problem.data.inner(self.U, self.V) + completed)
 
     @cached_property
     def objective(self) -> float:
@@ -155,6 +164,8 @@ class State:
 def _combined(array: Array, merger: Merger, weights: Array) -> Array:
     """The columns with two of them combined into one; Fortran-ordered."""
     kept, gone = merger.kept, merger.gone
+    if isinstance(array, Rows):
+        return array @ _combined(np.eye(array.shape[1], dtype=array.dtype), merger, weights)
     result = np.empty((array.shape[0], array.shape[1] - 1), dtype=array.dtype, order="F")
     result[:, :gone] = array[:, :gone]
     result[:, gone:] = array[:, gone + 1 :]
@@ -164,4 +175,4 @@ def _combined(array: Array, merger: Merger, weights: Array) -> Array:
 
 
 def _columns(array: Array, keep: Array) -> Array:
-    return np.asfortranarray(array[:, keep])
+    return array[:, keep] if isinstance(array, Rows) else np.asfortranarray(array[:, keep])

@@ -1,0 +1,223 @@
+"""Who is told how far a fit is: a printer, and scikit-learn's callbacks where it has them (from 1.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+from autonmf.path import PathOptions, Progress
+
+__all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+if TYPE_CHECKING:  # scikit-learn has no types
+
+    class CallbackSupportMixin:
+        def set_callbacks(self, *callbacks: Any) -> Self:
+            return self
+
+    def with_callbacks(method: Method) -> Method:
+        return method
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+
+        class CallbackSupportMixin:
+            """Before scikit-learn 1.9: there are none."""
+
+        def with_callbacks(method: Method) -> Method:
+            return method
+
+
+class Watcher(Protocol):
+    """Someone who watches one fit."""
+
+    def __call__(self, progress: Progress) -> bool:
+        """Take note of one iteration; True ends the path."""
+
+    def polishing(self, rank: int) -> None:
+        """Take note that the path is done and its solution at ``rank`` is polished."""
+
+    def ended(self) -> None:
+        """Take note that the estimator is fitted."""
+
+
+class Watch:
+    """All who watch one fit of an `AutoNMF`, as one."""
+
+    def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
+        self._watchers: list[Watcher] = []
+        if estimator.verbose:
+            self._watchers.append(Printer())
+        if getattr(estimator, "_skl_callbacks", None):
+            self._watchers.append(FitTasks(estimator, options, X, y))
+
+    @property
+    def callback(self) -> Callable[[Progress], bool] | None:
+        """For the path; None where nobody watches, so that nothing is computed for nobody."""
+        return self._reached if self._watchers else None
+
+    def polishing(self, rank: int) -> None:
+        """The path is done, and its solution at ``rank`` is polished."""
+        for watcher in self._watchers:
+            watcher.polishing(rank)
+
+    def ended(self) -> None:
+        """The estimator is fitted."""
+        for watcher in self._watchers:
+            watcher.ended()
+
+    def _reached(self, progress: Progress) -> bool:
+        answers = [watcher(progress) for watcher in self._watchers]  # everyone is told
+        return any(answers)
+
+
+class Printer:
+    """Prints a line when a rank is finished."""
+
+    def __init__(self) -> None:
+        self.last: Progress | None = None
+
+    def __call__(self, progress: Progress) -> bool:
+        if self.last is not None and progress.rank != self.last.rank:
+            self._print(self.last)
+        self.last = progress
+        return False
+
+    def polishing(self, rank: int) -> None:
+        """Print the last rank of the path."""
+        if self.last is not None:
+            self._print(self.last)
+
+    def ended(self) -> None: ...
+
+    @staticmethod
+    def _print(progress: Progress) -> None:
+        print(
+            f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
+            f"{progress.seconds:.1f} s",
+            flush=True,
+        )
+
+
+class FitTasks:
+    """A fit as the tree of tasks that scikit-learn's callbacks are called for.
+
+    ``fit`` has one ``path`` a start, numbered by the start, and a ``polish``; a path has one ``rank`` for
+    each rank that it visits. The hooks of a rank get ``metadata`` with the ``rank``, and at its end the
+    ``relative_loss`` and the ``seconds`` since the path began. A hook that returns True when a rank or a
+    path ends ends the search there.
+    """
+
+    def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
+        self._estimator, self._data = estimator, {"X": X, "y": y}
+        self._lowest = estimator.n_components or 1
+        n_paths = options.n_starts if isinstance(options.init, str) else 1
+        self._fit = estimator._init_callback_context(max_subtasks=n_paths + 1, sequential_subtasks=False)
+        self._next_id = n_paths
+        self._begun: set[int] = set()  # starts
+        self._paths: dict[int, _PathTask] = {}  # the running one of each start
+        self._polish: Any = None
+        self._stopped = False
+        self._in_turn = options.n_jobs in (None, 1)
+        self._lock = Lock()  # starts may run in threads
+        self._begin(self._fit)
+
+    def __call__(self, progress: Progress) -> bool:
+        with self._lock:
+            path = self._paths.get(progress.start)
+            if path is None or path.is_over(progress):
+                path = self._begin_path(progress)
+            if path.is_at_new_rank(progress):
+                self._end_rank(path)
+                path.rank = path.task.subcontext(task_name="rank")
+                self._begin(path.rank, metadata={"rank": progress.rank})
+            path.last = progress
+            return self._stopped
+
+    def polishing(self, rank: int) -> None:
+        """End every path and begin the polish."""
+        self._end_paths()
+        self._polish = self._fit.subcontext(task_name="polish", task_id=self._new_id())
+        self._begin(self._polish, metadata={"rank": rank})
+
+    def ended(self) -> None:
+        """End the polish and the fit."""
+        self._end(self._polish)
+        self._end(self._fit, reconstruction_attributes={})
+
+    def _begin_path(self, progress: Progress) -> _PathTask:
+        if self._in_turn:
+            self._end_paths()
+        elif progress.start in self._paths:
+            self._end_path(progress.start)
+        again = progress.start in self._begun  # where compression misled, on X itself
+        self._fit.max_subtasks += again
+        self._begun.add(progress.start)
+        task = self._fit.subcontext(
+            task_name="path",
+            task_id=self._new_id() if again else progress.start,
+            max_subtasks=progress.max_rank - self._lowest + 1,
+        )
+        self._begin(task)
+        path = self._paths[progress.start] = _PathTask(task, self._lowest)
+        return path
+
+    def _end_rank(self, path: _PathTask) -> None:
+        if path.last is not None:
+            reached = path.last
+            self._end(
+                path.rank,
+                metadata={
+                    "rank": reached.rank,
+                    "relative_loss": reached.relative_loss,
+                    "seconds": reached.seconds,
+                },
+            )
+
+    def _end_paths(self) -> None:
+        for start in list(self._paths):
+            self._end_path(start)
+
+    def _end_path(self, start: int) -> None:
+        path = self._paths.pop(start)
+        self._end_rank(path)
+        self._end(path.task)
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id - 1
+
+    def _begin(self, task: Any, **more: Any) -> None:
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data, **more)
+
+    def _end(self, task: Any, **more: Any) -> None:
+        stop = task.call_on_fit_task_end(estimator=self._estimator, **self._data, **more)
+        self._stopped = self._stopped or stop
+
+
+class _PathTask:
+    """A path that is being followed, and the rank that it is at."""
+
+    def __init__(self, task: Any, lowest: int) -> None:
+        self.task, self.lowest = task, lowest
+        self.rank: Any = None  # the task of the rank
+        self.reached: int | None = None  # the least rank that has a task
+        self.last: Progress | None = None
+
+    def is_over(self, progress: Progress) -> bool:
+        """Whether this is the progress of another search, begun after this one had reached its end."""
+        ended = self.reached is not None and self.reached <= self.lowest < progress.rank
+        return ended and progress.iteration == 1
+
+    def is_at_new_rank(self, progress: Progress) -> bool:
+        """Whether a rank is reached for the first time: a vanished component may come back."""
+        if self.reached is not None and not self.lowest <= progress.rank < self.reached:
+            return False
+        self.reached = progress.rank
+        return True

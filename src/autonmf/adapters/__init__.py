@@ -1,0 +1,1 @@
+"""`AutoNMF` in the idiom of other libraries, each imported only when it is used."""

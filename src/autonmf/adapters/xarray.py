@@ -1,0 +1,116 @@
+"""Labelled arrays: NMF of a DataArray, with dimensions and coordinates kept."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from xarray import DataArray, Dataset
+
+    from autonmf.estimator import AutoNMF
+
+NEW = ("component", "rank")
+"""Dimensions of the result that are not those of the data."""
+
+
+def nmf(
+    data: DataArray, model: AutoNMF | None = None, *, features: Hashable | Sequence[Hashable] | None = None
+) -> Dataset:
+    """Factorise a labelled array of two or more dimensions.
+
+    Parameters
+    ----------
+    data : DataArray
+        Nonnegative, such as a cube with dimensions y, x and band.
+    model : AutoNMF, optional
+        Is fitted, and can be asked more afterwards (``rank_estimate_``, ``path_``). Default:
+        ``AutoNMF(random_state=0)``.
+    features : name or list of names, optional
+        The dimensions of a sample, such as ``"band"``. Default: the last. Samples lie along all others.
+
+    Returns
+    -------
+    Dataset
+        ``activations`` (the other dimensions, component), ``components`` (component, the dimensions of a
+        sample), ``explained_variance`` (component) and ``relative_loss`` (rank), the share of the energy
+        that each rank of the path leaves unexplained. ``attrs`` say which rank, and why. Coordinates are
+        those of ``data``.
+
+    Examples
+    --------
+    >>> import xarray                                                            # doctest: +SKIP
+    >>> from autonmf.adapters.xarray import nmf
+    >>> cube = xarray.open_dataarray("scene.nc")                                 # doctest: +SKIP
+    >>> found = nmf(cube, features="band")                                       # doctest: +SKIP
+    >>> found.activations.sel(component=0).plot()                                # doctest: +SKIP
+    """
+    import xarray
+
+    from autonmf.estimator import AutoNMF
+
+    across, of_sample = _dimensions(data, features)
+    if data.chunks is not None:
+        raise ValueError("data is in chunks, and all would be loaded: pass data.load() if it fits memory")
+    n = prod(data.sizes[name] for name in across)
+    model = AutoNMF(random_state=0) if model is None else model
+    W = np.asarray(model.fit_transform(data.transpose(*across, *of_sample).to_numpy().reshape(n, -1)))
+
+    def labelled(values: Any, dims: Sequence[Hashable]) -> DataArray:
+        shape = [data.sizes.get(name, model.n_components_) for name in dims]
+        return xarray.DataArray(values.reshape(shape), dims=dims, coords=_coordinates(data, dims))
+
+    return xarray.Dataset(
+        {
+            "activations": labelled(W, [*across, "component"]),
+            "components": labelled(model.components_, ["component", *of_sample]),
+            "explained_variance": ("component", model.explained_variance_),
+            "relative_loss": ("rank", model.path_.relative_losses),
+        },
+        coords={"component": np.arange(model.n_components_), "rank": model.path_.ranks},
+        attrs=_attributes(model),
+    )
+
+
+def _dimensions(
+    data: DataArray, features: Hashable | Sequence[Hashable] | None
+) -> tuple[list[Hashable], list[Hashable]]:
+    """The dimensions across samples, and those of a sample."""
+    if data.ndim < 2:
+        raise ValueError(f"data must have two dimensions or more, got {data.dims}")
+    if features is None:
+        of_sample = [data.dims[-1]]
+    else:
+        of_sample = list(features) if isinstance(features, list | tuple) else [features]
+    unknown = [name for name in of_sample if name not in data.dims]
+    if unknown:
+        raise ValueError(f"data has no dimension {unknown[0]!r}; its dimensions: {data.dims}")
+    across = [name for name in data.dims if name not in of_sample]
+    if not (across and of_sample):
+        raise ValueError(
+            f"features={features!r} leaves no dimension for {'samples' if of_sample else 'features'}"
+        )
+    taken = [name for name in NEW if name in data.coords or name in data.dims]
+    if taken:
+        raise ValueError(f"data has {taken[0]!r} already, a dimension of the result: rename it first")
+    return across, of_sample
+
+
+def _coordinates(data: DataArray, dims: Sequence[Hashable]) -> Any:
+    """The coordinates along these dimensions only."""
+    elsewhere = [name for name, coordinate in data.coords.items() if not set(coordinate.dims) <= set(dims)]
+    first = {name: 0 for name in data.dims if name not in dims}
+    return data.drop_vars(elsewhere).isel(first, drop=True).coords
+
+
+def _attributes(model: AutoNMF) -> dict[str, Any]:
+    """What was found out about the rank, as netCDF can hold it."""
+    estimate = model.rank_estimate_
+    found: dict[str, Any] = {"n_components": model.n_components_}
+    if estimate is not None:
+        found |= {"why": estimate.why, "warnings": "; ".join(estimate.warnings)}
+        found |= {} if estimate.confidence is None else {"confidence": estimate.confidence}
+    return found

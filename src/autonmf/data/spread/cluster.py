@@ -1,0 +1,41 @@
+"""The Dask cluster that a fit runs on: the caller's, or one of our own for as long as it takes."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import Any
+
+from autonmf._threads import _cores
+
+
+class Cluster:
+    """A client, and what is to be closed when the fit is over."""
+
+    def __init__(self) -> None:
+        self._own: Any = None
+        try:
+            from distributed import LocalCluster, default_client
+        except ImportError:
+            raise ImportError(
+                "a Dask array is factorised on a Dask cluster: pip install 'dask[distributed]'"
+            ) from None
+        try:
+            self.client = default_client()
+        except ValueError:
+            self._own = LocalCluster(
+                n_workers=_cores(), threads_per_worker=1, processes=True, dashboard_address=None,
+                worker_dashboard_address=None, silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+            self.client = self._own.get_client()
+        self._finalizer = weakref.finalize(self, _close, self._own, self.client)
+
+    def close(self) -> None:
+        """Close what we have opened; a client of the caller's is left alone."""
+        self._finalizer()
+
+
+def _close(own: Any, client: Any) -> None:
+    if own is not None:
+        client.close()
+        own.close()

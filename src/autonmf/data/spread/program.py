@@ -1,0 +1,75 @@
+"""What a worker does with one block of rows: a few steps, and sums over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+
+
+class Ref(NamedTuple):
+    """A matrix in a program, times a small matrix from the right."""
+
+    place: int  # of an input, or of a step
+    is_step: bool
+    matrix: Array | None
+    dtype: np.dtype[Any]
+
+
+class Own(NamedTuple):
+    """A value that each block has for itself."""
+
+    place: int
+
+
+class Step(NamedTuple):
+    """One call. Its arguments are matrices of the program, values of the block, or the same for all."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+class Program(NamedTuple):
+    """The same for every block."""
+
+    inputs: tuple[int, ...]  # where each input is in its piece
+    steps: tuple[Step, ...]
+    kept: tuple[int, ...]  # steps whose results stay on the worker
+    results: tuple[Step, ...]  # what goes to the client
+
+
+Piece = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""What a task leaves behind: matrices that stay where they are, and small results."""
+
+
+def run(own: tuple[Any, ...], *pieces: Piece, program: Program) -> Piece:
+    """Carry out a program on one block."""
+    inputs = [piece[0][place] for piece, place in zip(pieces, program.inputs, strict=False)]
+    done: list[Any] = []
+
+    def value(arg: Any) -> Any:
+        if isinstance(arg, Own):
+            return own[arg.place]
+        if isinstance(arg, Ref):
+            return _times(done[arg.place] if arg.is_step else inputs[arg.place], arg)
+        return arg
+
+    for function, args in program.steps:
+        done.append(function(*map(value, args)))
+    results = tuple(function(*map(value, args)) for function, args in program.results)
+    return tuple(done[place] for place in program.kept), results
+
+
+def results_of(piece: Piece) -> tuple[Any, ...]:
+    """The small results alone, for the client to fetch."""
+    return piece[1]
+
+
+def _times(block: Any, ref: Ref) -> Any:
+    """The block times the small matrix, Fortran-ordered."""
+    if ref.matrix is None:
+        return block.astype(ref.dtype, copy=False)
+    return (ref.matrix.T.astype(ref.dtype) @ block.T.astype(ref.dtype, copy=False)).T

@@ -1,0 +1,99 @@
+"""Paths whose left factors are on the workers of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autonmf import kernels
+from autonmf._threads import one_pool
+from autonmf._types import Array
+from autonmf.data import Data
+from autonmf.data.spread import Tall, by_columns, total, workers_of
+from autonmf.model.lazy import lazy_projection
+from autonmf.model.objective import Problem
+from autonmf.path.options import PathOptions
+from autonmf.path.polishing import CHEAP_ITERATIONS, TIGHTER, WINDOW, Polished
+from autonmf.path.result import PathPoint, RankPath, Visit
+from autonmf.path.workspace import Workspace
+from autonmf.solvers import Run, State, Stopping, make_solver, run
+
+
+def refuse_unsupported(options: PathOptions) -> None:
+    """Say what a Dask array cannot be given to, and what to use instead."""
+    if options.solver != "pasm" or options.grid != "exact":
+        raise NotImplementedError(
+            f"a Dask array is factorised with solver='pasm' and grid='exact' only, got {options.solver!r} and "
+            f"{options.grid!r}; the others need X in memory: X.compute()"
+        )
+    if options.init != "random":
+        raise NotImplementedError(
+            "a Dask array is factorised from init='random' only; other initial points need X in memory: "
+            "X.compute()"
+        )
+    if options.checkpoint is not None:
+        raise NotImplementedError(
+            "a checkpoint holds factors of X that are on the client, and those of a Dask array are on its "
+            "workers, which the scheduler replaces when they fail: leave checkpoint out"
+        )
+
+
+def polish_rows(workspace: Workspace, point: PathPoint, options: PathOptions) -> Polished:
+    """`polish`, where U is on the workers."""
+    solver = make_solver(options.solver).plateau()
+
+    def settled(matrix: Data, U: Array, V: Array, tol: float, max_iter: int) -> Run:
+        U, V = (by_columns(factor, matrix.dtype) for factor in (U, V))
+        stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
+        problem = Problem(matrix, mu=options.mu, delta=options.delta)
+        return run(solver, solver.init(problem, U, V), stopping)
+
+    with one_pool():
+        U, V = workspace.inward(point.U, point.V)
+        spent, tol = 0, TIGHTER * options.tol
+        if workspace.compressed is not None:
+            first = settled(workspace.compressed, U, V, tol, min(options.max_iter, CHEAP_ITERATIONS))
+            U, V, spent, tol = first.state.U, first.state.V, first.n_iter, options.tol
+        last = settled(workspace.scaled, U, V, tol, options.max_iter)
+        last = replace(last, state=last.state.balanced().compact(), n_iter=spent + last.n_iter)
+        return Polished(workspace.direct().point(0.0, last), last.converged)
+
+
+def end_of_plateau(state: State) -> float:
+    """The smallest breakpoint of either block."""
+    problem = state.problem
+    blocks = (state.U, state.XV, state.gram_V), (state.V, state.XtU, state.gram_U)
+
+    def least(block: Array, product: Array, gram: Array) -> float:
+        gamma = problem.step_size(gram)
+        norms = total(_forward_norms, block, product, gram, problem.mu, gamma)
+        return float(problem.penalty.breakpoints(norms, gamma).min())
+
+    return min(least(*block) for block in blocks)
+
+
+def lazily(path: RankPath, data: Data) -> RankPath:
+    """The path with U, where it is on workers, as Dask arrays that project X on V when they are asked for.
+
+    Nothing of length n is left on the workers, and nothing depends on a cluster that may be gone.
+    """
+    if not isinstance(data, Tall) or workers_of(data) is None:
+        return path
+    points = tuple(
+        replace(point, U=lazy_projection(data.source, point.V)) for point in path.points
+    )
+    return replace(path, points=points)
+
+
+def one_a_point(path: RankPath) -> tuple[Visit, ...]:
+    """The visit that led to each point, by decreasing rank."""
+    return tuple(
+        min((visit for visit in path.visits if visit.rank == point.rank), key=lambda visit: visit.loss)
+        for point in reversed(path.points)
+    )
+
+
+def _forward_norms(block: Array, product: Array, gram: Array, mu: float, gamma: float) -> Any:
+    return np.asarray(kernels.forward_step(block, product, gram, mu, gamma)[1])

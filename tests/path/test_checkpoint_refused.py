@@ -1,0 +1,216 @@
+"""Checkpoints that belong to another run, or that somebody has tampered with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autonmf import RankPath, rank_path
+from autonmf.data import as_data
+from autonmf.path.journal import Journal
+from autonmf.path.resume import fingerprint
+
+Same = Callable[[RankPath, RankPath], bool]
+
+
+def begun(X: Any, file: Path) -> None:
+    """Leave a checkpoint of a path that was stopped."""
+    left = iter(range(40))
+    path = rank_path(X, 8, random_state=0, checkpoint=file, callback=lambda _: next(left, None) is None)
+    assert not path.complete
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"random_state": 1}, "random_state was 0, is 1"),
+        ({"max_rank": 7}, "max_rank was 8, is 7"),
+        ({"n_starts": 2}, "n_starts was 1, is 2"),
+        ({"tol": 1e-5}, "tol was 0.0001, is 1e-05"),
+        ({"evened": True}, "evened was False, is True"),
+        ({"budget": lambda rank: rank}, r"budget was auto, is \[1, 2, 3, 4, 5, 6, 7, 8\]"),
+        ({"solver": "palm", "mu": 0.1}, "mu was 1e-08, is 0.1, solver was pasm, is palm"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "-".join(value),
+)
+def test_other_options(low_rank: np.ndarray, tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    begun(low_rank, tmp_path / "c")
+    before = (tmp_path / "c").read_bytes()
+    options = {"max_rank": 8, "random_state": 0} | changed
+    with pytest.raises(ValueError, match=f"belongs to another run: {message}. Name another file, or delete"):
+        rank_path(low_rank, checkpoint=tmp_path / "c", **options)
+    assert (tmp_path / "c").read_bytes() == before
+
+
+def test_another_matrix(low_rank: np.ndarray, tmp_path: Path) -> None:
+    begun(low_rank, tmp_path / "c")
+    other = low_rank.copy()
+    other[17, 23] *= 1 + 1e-12
+    with pytest.raises(ValueError, match=r"another run: X has other entries\. Name another file"):
+        rank_path(other, 8, random_state=0, checkpoint=tmp_path / "c")
+    with pytest.raises(ValueError, match=r"another run: shape was \[60, 40\], is \[40, 60\]"):
+        rank_path(low_rank.T, 8, random_state=0, checkpoint=tmp_path / "c")
+
+
+def test_a_fingerprint_sees_where_entries_are(low_rank: np.ndarray, rng: np.random.Generator) -> None:
+    digests = {fingerprint(as_data(low_rank))}
+    for _ in range(20):
+        moved = low_rank.copy()
+        rows, columns = rng.choice(60, 2, replace=False), rng.choice(40, 2, replace=False)
+        moved[rows] = moved[rows[::-1]]
+        digests.add(fingerprint(as_data(moved)))
+        moved = low_rank.copy()
+        moved[:, columns] = moved[:, columns[::-1]]
+        digests.add(fingerprint(as_data(moved)))
+    assert len(digests) > 40 - 5, "some pairs are drawn twice"
+    assert fingerprint(as_data(low_rank.copy())) in digests
+
+
+def test_a_fingerprint_tells_what_is_missing_from_zeros(low_rank: np.ndarray) -> None:
+    zero, missing = low_rank.copy(), low_rank.copy()
+    zero[5, [6, 7]] = 0.0, np.nan
+    missing[5, [6, 7]] = np.nan
+    assert fingerprint(as_data(zero, missing="mask")) != fingerprint(as_data(missing, missing="mask"))
+
+
+def test_a_mistake_before_the_first_rank_can_be_mended(
+    same: Same, low_rank: np.ndarray, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="init"):
+        rank_path(low_rank, 8, random_state=0, init="best", checkpoint=tmp_path / "c")
+    path = rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
+    assert same(path, rank_path(low_rank, 8, random_state=0))
+
+
+@pytest.mark.parametrize("seed", [np.random.default_rng(0), np.random.RandomState(0)], ids=["new", "legacy"])
+def test_a_generator(low_rank: np.ndarray, tmp_path: Path, seed: Any) -> None:
+    with pytest.raises(ValueError, match="needs an int, or None, as random_state"):
+        rank_path(low_rank, 8, random_state=seed, checkpoint=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_time_budget(low_rank: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Leave out one of the two"):
+        rank_path(low_rank, 8, random_state=0, time_budget=10.0, checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"rank,loss\n1,2\n", "is not a checkpoint of autonmf. Name another file"),
+        (b"PK\x03\x04" + bytes(100), "is not a checkpoint of autonmf"),
+        (b"aut\x00", "is not a checkpoint of autonmf"),
+        (b"autonmf checkpoint 2\n", "another format than version 1, .* Update autonmf, or delete the file"),
+    ],
+)
+def test_foreign_files_are_left_alone(
+    low_rank: np.ndarray, tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "c").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
+    assert (tmp_path / "c").read_bytes() == content
+
+
+def test_damage_is_refused_or_does_no_harm(
+    same: Same, small: np.ndarray, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    whole = rank_path(small, 6, random_state=0, checkpoint=tmp_path / "c")
+    content = (tmp_path / "c").read_bytes()
+    refused, unchanged = [], []
+    for place in rng.integers(len(content), size=60):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.integers(8)
+        (tmp_path / "c").write_bytes(damaged)
+        try:
+            path = rank_path(small, 6, random_state=0, checkpoint=tmp_path / "c")
+        except ValueError as error:
+            refused.append(str(error))
+            unchanged.append((tmp_path / "c").read_bytes() == damaged)
+        else:
+            assert same(path, whole), place
+    assert all("afresh" in message or "Name another file" in message for message in refused)
+    assert len(refused) > 40
+    assert all(unchanged)
+
+
+def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any]], None], which: int) -> None:
+    """A checkpoint with sound checksums, whose record ``which`` says something else."""
+    old, new = Journal.open(source), Journal.open(target)
+    for index, entry in enumerate(old.entries):
+        if index == which:
+            change(entry.label)
+        new.append(entry.label, bytes(old.read(entry)))
+    old.close()
+    new.close()
+
+
+RECORDS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "absurd shape": lambda label: label["arrays"][0].__setitem__(slice(3, 5), [10**12, 10**6]),
+    "other shape": lambda label: label["arrays"][0].__setitem__(slice(3, 5), [40, 90]),
+    "negative shape": lambda label: label["arrays"][0].__setitem__(slice(3, 5), [-1, 1]),
+    "objects": lambda label: label["arrays"][0].__setitem__(1, "|O"),
+    "fewer arrays": lambda label: label["arrays"].pop(),
+    "no arrays": lambda label: label.pop("arrays"),
+    "negative loss": lambda label: label["visit"].__setitem__(3, -1.0),
+    "no visit": lambda label: label.pop("visit"),
+    "short visit": lambda label: label["visit"].pop(),
+    "start that is none": lambda label: label.update(start="first"),
+}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_records_that_are_none_of_a_path(low_rank: np.ndarray, tmp_path: Path, kind: str) -> None:
+    begun(low_rank, tmp_path / "good")
+    rewritten(tmp_path / "good", tmp_path / "c", RECORDS[kind], 2)
+    with pytest.raises(ValueError, match="holds records that are none of a path"):
+        rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
+def test_factors_that_are_none(low_rank: np.ndarray, tmp_path: Path, value: float) -> None:
+    begun(low_rank, tmp_path / "good")
+    old, new = Journal.open(tmp_path / "good"), Journal.open(tmp_path / "c")
+    for index, entry in enumerate(old.entries):
+        body = old.read(entry)
+        if index == 1:
+            body[:8] = np.float64(value).tobytes()
+        new.append(entry.label, bytes(body))
+    old.close()
+    new.close()
+    with pytest.raises(ValueError, match="holds records that are none of a path"):
+        rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    "identity", [None, [], {}, {"search": 1}, {"search": {}, "seed": "x", "versions": {}}]
+)
+def test_a_checkpoint_that_does_not_say_whose_it_is(
+    low_rank: np.ndarray, tmp_path: Path, identity: Any
+) -> None:
+    begun(low_rank, tmp_path / "good")
+    rewritten(tmp_path / "good", tmp_path / "c", lambda label: label.update(identity=identity), 0)
+    with pytest.raises(ValueError, match="afresh"):
+        rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
+
+
+def test_other_versions(same: Same, low_rank: np.ndarray, tmp_path: Path) -> None:
+    begun(low_rank, tmp_path / "good")
+
+    def begun_with(**versions: str) -> Path:
+        def change(label: dict[str, Any]) -> None:
+            label["identity"]["versions"].update(versions)
+
+        (tmp_path / "c").unlink(missing_ok=True)
+        rewritten(tmp_path / "good", tmp_path / "c", change, 0)
+        return tmp_path / "c"
+
+    with pytest.raises(ValueError, match=r"from another version: autonmf was 0.0.1, is .* to start afresh"):
+        rank_path(low_rank, 8, random_state=0, checkpoint=begun_with(autonmf="0.0.1"))
+    with pytest.warns(UserWarning, match=r"begun elsewhere: numpy was 1.0, is .* last digits may differ"):
+        path = rank_path(low_rank, 8, random_state=0, checkpoint=begun_with(numpy="1.0"))
+    assert same(path, rank_path(low_rank, 8, random_state=0))

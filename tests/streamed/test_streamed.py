@@ -1,0 +1,174 @@
+"""X in a file gives what X in memory gives, and is never loaded as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from autonmf import AutoNMF, rank_path
+from autonmf.data import as_data, stores, streamed
+from autonmf.data.rowwise import Turned
+from autonmf.data.streamed import Streamed
+from autonmf.datasets import make_low_rank
+
+Store = Callable[[Path, np.ndarray], Any]
+
+
+def as_hdf5(folder: Path, X: np.ndarray) -> Any:
+    h5py = pytest.importorskip("h5py")
+    return h5py.File(folder / "x.h5", "w").create_dataset("X", data=X, chunks=(7, X.shape[1]))
+
+
+def as_zarr(folder: Path, X: np.ndarray) -> Any:
+    zarr = pytest.importorskip("zarr")
+    return zarr.create_array(store=folder / "x.zarr", data=X, chunks=(11, X.shape[1]))
+
+
+def as_integers(folder: Path, X: np.ndarray) -> Any:
+    file = np.memmap(folder / "x.bin", dtype=np.int64, mode="w+", shape=X.shape)
+    file[:] = X
+    return file
+
+
+def as_big_endian(folder: Path, X: np.ndarray) -> Any:
+    file = np.memmap(folder / "x.bin", dtype=">f8", mode="w+", shape=X.shape)
+    file[:] = X
+    return file
+
+
+def as_backed(folder: Path, X: np.ndarray, kind: type = sparse.csr_matrix) -> Any:
+    anndata = pytest.importorskip("anndata")
+    anndata.AnnData(kind(X)).write_h5ad(folder / "x.h5ad")
+    return anndata.read_h5ad(folder / "x.h5ad", backed="r").X
+
+
+def as_backed_columns(folder: Path, X: np.ndarray) -> Any:
+    return as_backed(folder, X, sparse.csc_matrix)
+
+
+STORES = [as_hdf5, as_zarr, as_integers, as_big_endian, as_backed, as_backed_columns]
+
+
+@pytest.fixture
+def counts() -> np.ndarray:
+    """Counts: every store can hold them without rounding."""
+    X, _, _ = make_low_rank(90, 50, rank=3, noise=0.05, random_state=0)
+    return np.round(20 * X)
+
+
+@pytest.fixture(params=STORES, ids=lambda store: store.__name__[3:])
+def stored(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray) -> Iterator[Any]:
+    X = request.param(tmp_path, counts)
+    yield X
+    if hasattr(X, "file"):
+        X.file.close()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the matrix were large: several blocks, and too large to load."""
+    monkeypatch.setattr(stores, "SMALL", 0)
+    monkeypatch.setattr(Streamed, "block_entries", 13 * 50)
+
+
+def test_answers_as_the_matrix_in_memory(stored: Any, counts: np.ndarray) -> None:
+    data = as_data(stored)
+    assert isinstance(data, Streamed | Turned)
+    rng = np.random.default_rng(0)
+    for view, X in ((data, counts), (data.T, counts.T)):
+        n, m = X.shape
+        U, V = np.asfortranarray(rng.random((n, 4))), np.asfortranarray(rng.random((m, 4)))
+        assert view.shape == X.shape
+        assert_allclose(view.right(V), X @ V)
+        assert_allclose(view.left(U), X.T @ U)
+        assert view.right(V).flags.f_contiguous
+        assert view.left(U).flags.f_contiguous
+        assert_allclose(view.squared_norm(), np.sum(X**2))
+        assert_allclose(view.squares(V[:, 0]), X**2 @ V[:, 0])
+        assert_allclose(view.column_squares(U[:, 0]), (X**2).T @ U[:, 0])
+        assert_allclose(view.inner(U, V), np.sum(U * (X @ V)))
+        assert_allclose(view.squared_residual(U, V), np.sum((X - U @ V.T) ** 2))
+        assert_array_equal(view.rows(slice(2, 31)), X[2:31])
+        assert_allclose(view.divided(4.0).right(V), X @ V / 4)
+
+
+def test_the_fit_is_that_of_the_matrix_in_memory(stored: Any, counts: np.ndarray) -> None:
+    inside = AutoNMF(max_rank=8, random_state=0).fit(counts)
+    model = AutoNMF(max_rank=8, random_state=0)
+    W = model.fit_transform(stored)
+    assert model.n_components_ == inside.n_components_ == 3
+    assert model.n_features_in_ == 50
+    assert_allclose(model.path_.losses, inside.path_.losses, rtol=1e-6)
+    assert_allclose(W, inside.transform(counts), rtol=1e-4, atol=1e-4)
+    assert_allclose(model.transform(stored), W, rtol=1e-6, atol=1e-9)
+
+
+def test_paths_read_files_too(stored: Any, counts: np.ndarray) -> None:
+    options: dict[str, Any] = {"max_rank": 6, "random_state": 0}
+    for engine in ("direct", "compressed"):
+        path = rank_path(stored, engine=engine, **options)
+        assert_allclose(path.losses, rank_path(counts, engine=engine, **options).losses, rtol=1e-5)
+
+
+def test_a_float_map_is_read_where_it_lies(tmp_path: Path, counts: np.ndarray) -> None:
+    np.save(tmp_path / "x.npy", counts)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    data: Any = as_data(mapped)
+    assert data.X.base is mapped or np.shares_memory(data.X, mapped)
+    assert_array_equal(
+        AutoNMF(max_rank=5, random_state=0).fit(mapped).components_,
+        AutoNMF(max_rank=5, random_state=0).fit(counts).components_,
+    )
+
+
+def test_small_files_are_loaded(tmp_path: Path, counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "SMALL", 1 << 20)
+    with as_hdf5(tmp_path, counts).file as file:
+        assert not isinstance(as_data(file["X"]), Streamed)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [(np.nan, "X contains NaN"), (np.inf, "infinity"), (-1.0, "smallest entry of X is -1")],
+)
+def test_bad_entries_are_named(tmp_path: Path, counts: np.ndarray, bad: float, message: str) -> None:
+    counts[80, 3] = bad
+    with as_hdf5(tmp_path, counts).file as file:
+        with pytest.raises(ValueError, match=message):
+            AutoNMF().fit(file["X"])
+        with pytest.raises(ValueError, match=message):
+            AutoNMF(max_rank=4, random_state=0).fit(counts[:70]).transform(file["X"])
+
+
+def test_what_needs_the_matrix_in_memory_says_so(tmp_path: Path, counts: np.ndarray) -> None:
+    weights = np.random.default_rng(0).random(counts.shape)
+    with as_hdf5(tmp_path, counts).file as file:
+        with pytest.raises(ValueError, match=r"pass X\[:\]"):
+            AutoNMF().fit(file["X"], weights=weights)
+        model = AutoNMF(max_rank=5, random_state=0).fit(counts)
+        with pytest.raises(ValueError, match="features"):
+            model.transform(as_hdf5(tmp_path / "..", counts[:, :20]))
+
+
+def test_missing_entries_in_a_file(tmp_path: Path, counts: np.ndarray) -> None:
+    counts[0, 0] = np.nan
+    with as_hdf5(tmp_path, counts).file as file, pytest.raises(ValueError, match="need X in memory"):
+        AutoNMF(missing="mask").fit(file["X"])
+
+
+def test_samples_weigh_in_files_too(tmp_path: Path, counts: np.ndarray) -> None:
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(counts))
+    inside = AutoNMF(3, max_rank=6, random_state=0).fit(counts, sample_weight=weight)
+    with as_hdf5(tmp_path, counts).file as file:
+        model = AutoNMF(3, max_rank=6, random_state=0).fit(file["X"], sample_weight=weight)
+    assert_allclose(model.path_.losses, inside.path_.losses, rtol=1e-6)
+
+
+def test_blocks_are_bounded() -> None:
+    assert streamed.BLOCK_ENTRIES * 8 <= 1 << 25
