@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(wildcard src/autonmf/kernels/*.c src/autonmf/kernels/*.h)
 
-.PHONY: help demo test install lint format clean
+.PHONY: help demo test docs install lint format clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -17,6 +17,9 @@ demo: $(VENV)/.demo ## Find the rank of two matrices and show why
 test: $(VENV)/.$(EXTRAS) ## Run the tests, with every library that they work with (EXTRAS=all)
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
+docs: $(VENV)/.docs ## Build the site in docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -n -q docs docs/_build/html
+
 install: $(VENV)/.all ## Everything that a developer needs
 
 lint: $(VENV)/.all ## Style, types
@@ -26,11 +29,11 @@ format: $(VENV)/.all ## Apply the style
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 clean: ## Remove the environment and what was built
-	rm -rf $(VENV) build *.egg-info src/*.egg-info src/autonmf/kernels/_native*.so
+	rm -rf $(VENV) build docs/_build docs/examples docs/reference *.egg-info src/*.egg-info src/autonmf/kernels/_native*.so
 
 $(VENV)/.demo: $(VENV)/.created $(SOURCES)
 	@echo "Installing autonmf into $(VENV) ..."
-	@$(BIN)/pip install --quiet --editable .
+	@$(BIN)/pip install --quiet --editable '.[plot,report,io]'
 	@touch $@
 
 $(VENV)/.%: $(VENV)/.created $(SOURCES)

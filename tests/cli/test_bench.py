@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autonmf.bench.order.store import FILE
-from autonmf.cli import bench_order, progress
+from autonmf.cli import bench_order
 
 
 def answered(folder: Path) -> list[tuple[str, int, str]]:
@@ -122,7 +122,7 @@ def test_an_interrupt_keeps_the_answers(run, tmp_path: Path, monkeypatch: pytest
 def test_order_in_a_log(run, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("bench", "order", "--families", "small", "--methods", "svht", "--seeds", "0,1")
     assert run(*command).err == ""
-    monkeypatch.setattr(progress, "LOG_EVERY", 0.0)
+    monkeypatch.setattr(bench_order, "LOG_EVERY", 0.0)
     first, second = run(*command).err.splitlines()
     assert first.startswith("1 of 2: small seed 0 svht: ")
     assert second.startswith("2 of 2: small seed 1 svht: ")
@@ -145,3 +145,11 @@ def test_order_in_a_terminal(run, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
     assert "0/3" in shown
     assert "small seed 0, svht" in shown
+
+
+def test_json(run, tmp_path: Path) -> None:
+    result = run("bench", "kernels", "--quick", "--json", "--out", tmp_path)
+    assert json.loads(result.out) == json.loads((tmp_path / "kernels.json").read_text())
+    result = run("bench", "order", "--families", "small", "--methods", "svht", "--seeds", "1", "--json")
+    (answer,) = json.loads(result.out)["answers"]
+    assert (answer["family"], answer["seed"], answer["method"]) == ("small", 1, "svht")

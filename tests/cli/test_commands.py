@@ -1,15 +1,15 @@
-"""The other commands, help and progress."""
+"""The other commands, and help."""
 
 from __future__ import annotations
 
-import io
+import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
-from autonmf.cli import progress as reporting
-from autonmf.path import Progress
+from autonmf.cli.console import print_json
 
 
 def test_demo(run) -> None:
@@ -55,47 +55,44 @@ def test_unknown_command(run) -> None:
     assert re.fullmatch(r"error: No such command 'fly'.*Try 'autonmf --help'\.\n", result.err)
 
 
-def at(rank: int, n_starts: int = 1) -> Progress:
-    return Progress(
-        start=0, n_starts=n_starts, max_rank=50, rank=rank, iteration=3, relative_loss=0.0123, seconds=7.2
+def test_json_of_demo(run) -> None:
+    result = run("demo", "--json")
+    synthetic, swimmer = json.loads(result.out)
+    assert (synthetic["data"], synthetic["true_rank"], synthetic["rank"]) == ("synthetic", 10, 10)
+    assert (swimmer["shape"], swimmer["true_rank"]) == ([256, 1024], 16)
+    assert 0 < synthetic["recovery_error"] < 0.1
+    assert result.err == ""
+
+
+def test_json_of_info(run) -> None:
+    facts = json.loads(run("info", "--json").out)
+    lines = run("info").out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == list(facts)
+    assert facts["plotly"].endswith("(for reports)")
+
+
+def test_json_of_reproduce(run, tmp_path: Path) -> None:
+    result = run("reproduce", "efficiency", "--quick", "--redraw", "--json", "--out", tmp_path / "pages")
+    found = json.loads(result.out)
+    assert (result.code, result.err, found["computed"]) == (0, "", 0)
+    assert all(Path(page).exists() for page in found["pages"])
+    assert found["pages"]
+
+
+def test_json_has_no_infinity(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [1.5, float("nan")], "b": (float("inf"), None, True), 3: "x"})
+    assert json.loads(capsys.readouterr().out) == {"a": [1.5, None], "b": [None, None, True], "3": "x"}
+
+
+def test_help_names_the_exit_codes(run) -> None:
+    shown = " ".join(run("--help").out.split())
+    assert all(
+        words in shown for words in ("0 done", "1 something is wrong with the data", "130 interrupted")
     )
 
 
-def test_progress_in_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporting, "LOG_EVERY", 0.0)
-    with reporting.progress("counts.csv") as reporter:
-        reporter.reached(at(20))
-        reporter.reached(at(19, n_starts=3))
-        reporter.polishing(19)
-    assert capsys.readouterr().err.splitlines() == [
-        "counts.csv: rank 20, relative loss 1.23e-02, 7 s",
-        "counts.csv: start 1 of 3, rank 19, relative loss 1.23e-02, 7 s",
-    ]
-
-
-def test_quick_work_leaves_no_log(capsys: pytest.CaptureFixture[str]) -> None:
-    for quiet in (True, False):
-        with reporting.progress("counts.csv", quiet=quiet) as reporter:
-            reporter.reached(at(20))
-    assert capsys.readouterr() == ("", "")
-
-
-def test_progress_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-    with reporting.progress("[counts].csv") as reporter:
-        reporter.reached(at(20))
-        reporter.bar.refresh()
-        reporter.polishing(3)
-        reporter.bar.refresh()
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
-    assert "[counts].csv" in shown
-    assert "rank 20, relative loss 1.23e-02" in shown
-    assert "polishing rank 3" in shown
+@pytest.mark.parametrize(
+    "command", ["fit", "report", "demo", "info", "reproduce", "bench speed", "bench kernels", "bench order"]
+)
+def test_every_command_has_json(run, command: str) -> None:
+    assert "--json" in run(*command.split(), "--help").out

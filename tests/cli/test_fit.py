@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ import pytest
 from scipy import io, sparse
 
 from autonmf import AutoNMF, RankPath
+from autonmf.cli.choices import Grid, Normalisation, Rule, Solver
 from autonmf.cli.output import FILES
-from autonmf.cli.settings import Grid, Solver
+from autonmf.cli.recipe import recipe_of
+from autonmf.cli.settings import Input, Look, Page, Search
 from autonmf.path import GRIDS
 from autonmf.readers import read_matrix
+from autonmf.readers.normalising import NORMALISATIONS, normalized
+from autonmf.selection.rules import RULES
 from autonmf.solvers import make_solver
 
 
@@ -113,8 +118,10 @@ def test_options_reach_the_search(run, counts: Path) -> None:
     assert found["path"][-1]["rank"] <= 6
 
 
-def test_names_of_solvers_and_grids() -> None:
+def test_names_of_solvers_grids_and_the_like() -> None:
     assert set(Grid) == set(GRIDS)
+    assert tuple(Rule) == RULES
+    assert tuple(Normalisation) == NORMALISATIONS
     assert all(make_solver(name.value) for name in Solver)
     with pytest.raises(ValueError, match="choose one of ") as caught:
         make_solver("nothing")
@@ -152,7 +159,7 @@ def test_variable(run, tmp_path: Path, low_rank: np.ndarray) -> None:
     [
         ("1,2\n-3,4\n", "cannot factorise the matrix: Negative values"),
         ("a,b\n1,\n3,4\n", "note: One number is missing, at line 2, column 2 (b)."),
-        ("a,b\n1,NA\n3,4\n", "cannot factorise the matrix: X contains NaN. Fill or remove"),
+        ("a,b\n1,NA\n3,4\n", "cannot factorise the matrix: X contains NaN. Fill"),
         ("1,inf\n3,4\n", "X contains infinity"),
         ("0,0\n0,0\n", "X is all zeros"),
         ("1e200,2\n3,4\n", "Divide X by its maximum"),
@@ -190,6 +197,10 @@ def test_bad_arrays(run, tmp_path: Path, array: np.ndarray) -> None:
         (["--n-components", "41"], "use 40 or less"),
         (["--n-components", "9", "--max-rank", "5"], "raise --max-rank"),
         (["--out", "counts.csv"], "is a file; name a folder"),
+        (["--out", "-", "--json"], "choose one of them"),
+        (["--rule", "auto", "--tau", "3"], "--tau belongs to --rule marginal"),
+        (["--rule", "elbow"], "'elbow' is not one of 'auto', 'marginal'"),
+        (["--normalize", "zscore"], "'zscore' is not one of 'log1p', 'tfidf', 'max'"),
     ],
 )
 def test_bad_usage(
@@ -212,7 +223,7 @@ def test_no_memory(run, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("autonmf.cli.fit.read_matrix", exhausted)
+    monkeypatch.setattr("autonmf.cli.reading.read_matrix", exhausted)
     result = run("fit", counts)
     assert (result.code, result.err.count("\n")) == (1, 1)
     assert "not enough memory" in result.err
@@ -222,6 +233,72 @@ def test_interrupted_while_reading(run, counts: Path, monkeypatch: pytest.Monkey
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("autonmf.cli.fit.read_matrix", interrupted)
+    monkeypatch.setattr("autonmf.cli.reading.read_matrix", interrupted)
     result = run("fit", counts)
     assert (result.code, result.out, result.err.strip()) == (130, "", "error: interrupted")
+
+
+@pytest.mark.parametrize("how", NORMALISATIONS)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_normalised(run, counts: Path, low_rank: np.ndarray, how: str, transposed: bool) -> None:
+    out = counts.parent / "out"
+    options = ("--transpose",) if transposed else ()
+    result = run("fit", counts, "--normalize", how, "--out", out, *options)
+    assert result.code == 0
+    assert f"{', transposed' if transposed else ''}, {how}\n" in result.out
+    model = AutoNMF(random_state=0).fit(normalized(low_rank.T if transposed else low_rank, how))
+    np.testing.assert_allclose(np.load(out / "H.npy"), model.components_, rtol=1e-5, atol=1e-8)
+    assert json.loads((out / "summary.json").read_text())["normalized"] == how
+
+
+def test_what_cannot_be_normalised(run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("1,-2\n3,4\n")
+    result = run("fit", tmp_path / "x.csv", "--normalize", "log1p", "-q")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == (
+        "error: cannot normalise x.csv (log1p): X has negative entries; only nonnegative numbers can be "
+        "normalised\n"
+    )
+
+
+def test_the_rules(run, counts: Path) -> None:
+    auto, marginal, with_tau = (
+        json.loads(run("fit", counts, "--json", *options).out)
+        for options in (("--rule", "auto"), ("--rule", "marginal"), ("--tau", "5"))
+    )
+    rules = [found["settings"]["rule"] for found in (auto, marginal, with_tau)]
+    assert rules == ["auto", "marginal", "marginal"]
+    assert marginal["why"] == with_tau["why"] != auto["why"]
+
+
+def test_components_on_the_standard_output(run, counts: Path, tmp_path: Path) -> None:
+    result = run("fit", counts, "--out", "-")
+    (tmp_path / "H.csv").write_text(result.out)
+    H = read_matrix(tmp_path / "H.csv")
+    assert (H.X.shape, H.row_names[0], H.column_names[0]) == ((3, 40), "component_1", "cell0")
+    assert "rank 3 (confidence" in result.err
+    quiet = run("fit", counts, "--out", "-", "--quiet")
+    assert (quiet.out, quiet.err) == (result.out, "")
+
+
+def test_numbers_in_the_header_are_pointed_out(run, tmp_path: Path, low_rank: np.ndarray) -> None:
+    axis = np.linspace(400, 790, 40)
+    np.savetxt(tmp_path / "s.csv", low_rank, delimiter=",", header=",".join(map(str, axis)), comments="")
+    result = run("fit", tmp_path / "s.csv", "--json", "--quiet")
+    found = json.loads(result.out)
+    assert found["shape"] == [60, 40]
+    assert "warning: The first line, 400.0 to 790.0, is read as column names" in result.err
+    assert any("--no-header" in note for note in found["notes"])
+    assert json.loads(run("fit", tmp_path / "s.csv", "--json", "--no-header").out)["shape"] == [61, 40]
+
+
+@pytest.mark.parametrize("how", NORMALISATIONS)
+def test_the_recipe_of_a_normalised_matrix_is_true(run, counts: Path, how: str) -> None:
+    given = Input(file=counts, transpose=True, normalize=Normalisation(how))
+    recipe = recipe_of(given, Search(max_rank=6, rule=Rule.marginal), Look(), Page())
+    names: dict[str, AutoNMF] = {}
+    exec(recipe.python, names)
+    _, _, *options = shlex.split(recipe.shell)
+    found = json.loads(run("fit", *options, "--json").out)
+    assert (found["rank"], found["normalized"]) == (names["model"].n_components_, how)
+    assert found["reconstruction_error"] == pytest.approx(names["model"].reconstruction_err_, rel=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -61,32 +62,43 @@ def test_an_encoding_without_the_letters(tmp_path: Path, low_rank: np.ndarray) -
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
 def test_interrupted(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).random((800, 600)))
-    # A line of progress tells that the path is under way.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # nohup ignores it
-        "from autonmf.cli import main, progress; progress.LOG_EVERY = 0.0; "
-        f"sys.exit(main(['fit', {str(tmp_path / 'x.npy')!r}, '--n-starts', '10000', "
-        f"'--out', {str(tmp_path / 'out')!r}]))"
+        f"from autonmf.cli import main; sys.exit(main(['fit', {str(tmp_path / 'x.npy')!r}, "
+        f"'--n-starts', '10000', '--out', {str(tmp_path / 'out')!r}]))"
     )
+    terminal, end = os.openpty()
+    environment = {**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "120", "LINES": "20"}
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=end, env=environment
     )
+    os.close(end)
     try:
-        for line in process.stderr:
-            if "start 2 " in line:
-                break
+        shown = until(terminal, b"start 2 of 10000, rank ")  # the path is under way
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        shown += until(terminal, b"error: interrupted")
+        out, _ = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1].startswith("error: interrupted")
-    assert "Traceback" not in err
+        os.close(terminal)
+    assert (process.returncode, out) == (130, b"")
+    assert b"relative loss" in shown
+    assert b"Traceback" not in shown
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def until(terminal: int, wanted: bytes) -> bytes:
+    """What a terminal shows until it shows this; its program may end before."""
+    shown = b""
+    while wanted not in shown:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        if not ready:
+            pytest.fail(f"{wanted!r} did not come; the last was {shown[-200:]!r}")
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:  # closed at the other end
+            pytest.fail(f"the program ended with {shown[-200:]!r}")
+    return shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits stand in for a full disk")

@@ -133,11 +133,13 @@ def test_layout_can_be_forced(read) -> None:
 
 def test_doubtful_layouts_are_pointed_out(read) -> None:
     spectra = "s,400,410,420,430,440\n" + "".join(f"p{i},3,1,{i},2,5\n" for i in range(6))
-    assert "--header" in " ".join(read(spectra).notes)
-    assert "--header" not in " ".join(read(spectra, header=True).notes)
+    assert "--no-header" in " ".join(read(spectra).doubts)
+    assert read(spectra, header=True).doubts == ()
+    assert read(spectra, header=False, labels=True).doubts == ()
     counted = "id,a,b\n" + "".join(f"{i},{i % 2},3\n" for i in range(6))
-    assert "--labels" in " ".join(read(counted).notes)
-    assert "--labels" not in " ".join(read("id,a\n1,2\n3,4\n").notes)
+    assert "--labels" in " ".join(read(counted).doubts)
+    assert read(counted, labels=False).doubts == ()
+    assert read("id,a\n1,2\n3,4\n").doubts == ()
 
 
 @pytest.mark.parametrize("missing", ["", " ", "NA", "nan", "NaN", "null", "n/a", "?"])

@@ -32,6 +32,13 @@ class Rule(StrEnum):
     marginal = "marginal"
 
 
+class Missing(StrEnum):
+    """What an entry that is not a number means."""
+
+    error = "error"
+    mask = "mask"
+
+
 class Normalisation(StrEnum):
     """What can be done to X first, by name."""
 

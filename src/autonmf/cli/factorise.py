@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autonmf import factorisation
+from autonmf.cli.choices import Missing
 from autonmf.cli.failure import BAD_USAGE, Failure, explained, warnings_said
 from autonmf.cli.progress import Reporter
 from autonmf.cli.settings import Search
@@ -14,10 +15,12 @@ from autonmf.path import PathOptions
 
 __all__ = ["Factorisation", "factorise"]
 
-MASK = "Pass missing='mask' to leave these entries out, or fill them first"
+MASK = "Pass missing='mask' to leave these entries out"
 
 
-def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
+def factorise(
+    X: Any, search: Search, reporter: Reporter, *, missing: Missing = Missing.error
+) -> Factorisation:
     """Follow the path, choose the rank and polish the solution there.
 
     The same steps as `AutoNMF`, without scikit-learn, which takes a second to import.
@@ -31,9 +34,10 @@ def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
             n_starts=search.n_starts,
             callback=reporter.reached,
             random_state=search.seed,
+            checkpoint=search.checkpoint,
         )
         return factorisation.factorise(
-            _data(X),
+            _data(X, missing),
             options,
             n_components=search.n_components,
             rule=search.chosen_rule.value,
@@ -42,11 +46,11 @@ def factorise(X: Any, search: Search, reporter: Reporter) -> Factorisation:
         )
 
 
-def _data(X: Any) -> Data:
+def _data(X: Any, missing: Missing) -> Data:
     try:
-        return as_data(X)
+        return as_data(X, missing=missing.value)
     except ValueError as error:  # its remedies are parameters, which nobody can type here
-        raise ValueError(str(error).replace(MASK, "Fill them first")) from error
+        raise ValueError(str(error).replace(MASK, "Use --missing mask to leave these entries out")) from error
 
 
 def _check_rank(shape: tuple[int, int], wanted: int | None) -> None:

@@ -28,7 +28,7 @@ def run(source: Input, search: Search, output: Output) -> None:
     from autonmf.cli.factorise import factorise  # loads SciPy, which a bad file should not cost
 
     with progress(source.name, search, quiet=output.quiet or output.json) as reporter:
-        found = factorise(table.X, search, reporter)
+        found = factorise(table.X, search, reporter, missing=source.missing)
     for warning in found.estimate.warnings if found.estimate else ():
         say("warning", warning)
     summary = summary_of(source, search, table, found)

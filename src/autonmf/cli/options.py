@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from autonmf.cli import completion
-from autonmf.cli.choices import Experiment, Grid, Kind, Normalisation, Rule, Solver
+from autonmf.cli.choices import Experiment, Grid, Kind, Missing, Normalisation, Rule, Solver
 
 _reading = partial(typer.Option, rich_help_panel="Reading FILE")
 _search = partial(typer.Option, rich_help_panel="Finding the rank")
@@ -64,6 +64,15 @@ Normalize = Annotated[
     ),
 ]
 
+MissingEntries = Annotated[
+    Missing,
+    _reading(
+        "--missing",
+        metavar="NAME",
+        help="What empty cells and NaN mean. error: refuse them; mask: they are missing, leave them out.",
+    ),
+]
+
 NComponents = Annotated[
     int | None,
     _search("--n-components", "-k", min=1, metavar="N", help="Use this rank. Default: the data decide."),
@@ -88,6 +97,15 @@ NStarts = Annotated[
     int, _search(min=1, metavar="N", help="Random starts; each rank keeps its best solution.")
 ]
 Seed = Annotated[int, _search(min=0, metavar="N", help="The same seed gives the same answer.")]
+CheckpointFile = Annotated[
+    Path | None,
+    _search(
+        "--checkpoint",
+        metavar="FILE",
+        readable=False,  # not checked here: the path says more
+        help="Save each rank there as it is reached; run again after a crash to go on.",
+    ),
+]
 
 Out = Annotated[
     Path | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from autonmf.cli.choices import Grid, Rule, Solver
+from autonmf.cli.choices import Grid, Missing, Rule, Solver
 from autonmf.cli.settings import STREAM, Input, Look, Page, Search
 from autonmf.report.recipe import Recipe, from_settings
 
@@ -19,6 +19,7 @@ def recipe_of(source: Input, search: Search, look: Look, page: Page) -> Recipe:
         "rule": None if search.chosen_rule is Rule.auto else search.chosen_rule.value,
         "tau": search.tau,
         "n_starts": None if search.n_starts == 1 else search.n_starts,
+        "missing": None if source.missing is Missing.error else source.missing.value,
         "random_state": search.seed,
     }
     return from_settings(
@@ -49,6 +50,7 @@ def _command(source: Input, search: Search, look: Look, page: Page) -> str:
     for flag, value, default in (
         ("var", source.var, None),
         ("normalize", source.normalize, None),
+        ("missing", source.missing, Missing.error),
         ("n-components", search.n_components, None),
         ("max-rank", search.max_rank, None),
         ("solver", search.solver, usual.solver),
@@ -57,6 +59,7 @@ def _command(source: Input, search: Search, look: Look, page: Page) -> str:
         ("tau", search.tau, None),
         ("n-starts", search.n_starts, usual.n_starts),
         ("seed", search.seed, None),
+        ("checkpoint", search.checkpoint, None),
         ("kind", look.kind, None),
         ("image-shape", _written(look.image_shape), None),
         ("map-shape", _written(look.map_shape), None),

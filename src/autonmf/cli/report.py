@@ -38,11 +38,11 @@ def run(source: Input, search: Search, look: Look, page: Page) -> None:
     if target != STREAM:
         _check_folder(target)
     with progress(source.name, search, quiet=page.quiet or page.json) as reporter:
-        found = factorise(table.X, search, reporter)
+        found = factorise(table.X, search, reporter, missing=source.missing)
     for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
         say("warning", warning)
     with explained(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
-        subject = Subject.of_factorisation(found, table.X)
+        subject = Subject.of_factorisation(found, table.X, source.missing.value)
         recipe = recipe_of(source, search, look, page)
         title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
         file = Path(folder, "page.html") if target == STREAM else target

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autonmf.cli import options
-from autonmf.cli.choices import Experiment, Grid, Rule, Solver
+from autonmf.cli.choices import Experiment, Grid, Missing, Rule, Solver
 from autonmf.cli.failure import BAD_USAGE, Failure
 
 STREAM = Path("-")
@@ -23,6 +23,7 @@ class Input:
     header: options.Header = None
     labels: options.Labels = None
     normalize: options.Normalize = None
+    missing: options.MissingEntries = Missing.error
 
     @property
     def name(self) -> str:
@@ -33,6 +34,7 @@ class Input:
     def treatment(self) -> str:
         """What was done to it, behind its shape: nothing, or for instance ', transposed, log1p'."""
         done = ["transposed"] * self.transpose + ([] if self.normalize is None else [str(self.normalize)])
+        done += ["missing entries left out"] * (self.missing is Missing.mask)
         return "".join(f", {word}" for word in done)
 
 
@@ -48,6 +50,7 @@ class Search:
     tau: options.Tau = None
     n_starts: options.NStarts = 1
     seed: options.Seed = 0
+    checkpoint: options.CheckpointFile = None
 
     @property
     def chosen_rule(self) -> Rule:

@@ -21,6 +21,7 @@ def summary_of(source: Input, search: Search, table: Table, found: Factorisation
         "variable": source.var,
         "transposed": source.transpose,
         "normalized": None if source.normalize is None else source.normalize.value,
+        "missing": source.missing.value,
         "notes": [*table.notes, *table.doubts],
         "shape": [int(length) for length in table.X.shape],
         "rank": found.rank,

@@ -17,16 +17,32 @@ PICKLED = (
 )
 
 
+MAPPED = 1 << 28
+"""Bytes from which an array stays in its file, and is read from there when it is used."""
+
+
 def read(file: Path) -> Table:
-    """Read the array; one of Python objects is refused."""
+    """Read the array; one of Python objects is refused, a large one is mapped."""
     with parsing(file, "a NumPy array"), file.open("rb") as stream:
         if not stream.peek(6).startswith(b"\x93NUMPY"):
             raise ReadError(f"{file} is not a NumPy .npy file, whatever its name says")
+        if file.stat().st_size > MAPPED:
+            check_header(file, stream, file.stat().st_size)
+            return Table(np.load(file, mmap_mode="r", allow_pickle=False))
         return Table(read_array(file, stream, file.stat().st_size))
 
 
 def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
     """The array at the beginning of a stream of ``size`` bytes, which its header must fit."""
+    shape, dtype = check_header(file, stream, size)
+    check_room(file, shape, dtype.itemsize)
+    stream.seek(0)
+    array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
+
+
+def check_header(file: Path, stream: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """The shape and the type of numbers that a stream of ``size`` bytes really holds."""
     shape, dtype = read_header(stream)
     if dtype.hasobject:
         raise ReadError(f"{file} {PICKLED}")
@@ -35,10 +51,7 @@ def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
         raise ReadError(
             f"{file} is truncated: it announces {announced} bytes of numbers and holds {max(there, 0)}"
         )
-    check_room(file, shape, dtype.itemsize)
-    stream.seek(0)
-    array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+    return shape, dtype
 
 
 def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[np.generic]]:

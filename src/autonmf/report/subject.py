@@ -54,7 +54,7 @@ class Subject:
         )
 
     @classmethod
-    def of_factorisation(cls, found: Factorisation, X: Any) -> Subject:
+    def of_factorisation(cls, found: Factorisation, X: Any, missing: str = "error") -> Subject:
         """What `factorise` found for X."""
         return cls(
             path=found.path,
@@ -62,7 +62,7 @@ class Subject:
             final=Factors(found.W, found.H.T, True),
             rank=found.rank,
             loss=found.loss,
-            data=as_data(X),
+            data=as_data(X, missing=missing),
         )
 
     @property
