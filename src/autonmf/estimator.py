@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from os import PathLike
@@ -16,13 +14,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_n_features, _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
+from autonmf._input import checked, opened_data
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import Data, Stored, as_rows, as_weighted_data, filled, is_stored, opened, refuse_unfit
-from autonmf.data.dask import as_spread_data
+from autonmf.data import Data, as_rows
 from autonmf.data.spread import is_dask
 from autonmf.factorisation import factorise, refine
 from autonmf.model.lazy import lazy_projection
@@ -32,8 +30,6 @@ from autonmf.path.rescaling import scaled_init
 from autonmf.solvers import Solver
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
-
-_FORMAT: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
 
 class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -185,7 +181,8 @@ class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         The same as ``fit(X).transform(X)``, except that ``weights`` count for W too.
         """
         W = self._fit(X, y, sample_weight, weights)
-        return W if is_dask(X) or len(W) == _num_samples(X) else self._project(X)  # without samples of weight zero
+        whole = is_dask(X) or len(W) == _num_samples(X)  # no sample was left out
+        return W if whole else self._project(X)
 
     def transform(self, X: Any) -> Array:
         """W ≥ 0 minimising ‖X - W H‖_F for these rows, by nonnegative least squares.
@@ -203,9 +200,9 @@ class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _project(self, X: Any) -> Array:
         if is_dask(X):
-            projection: Array = lazy_projection(self._checked(X, reset=False), self.components_.T)
+            projection: Array = lazy_projection(checked(self, X, reset=False), self.components_.T)
             return projection
-        data = as_rows(self._checked(X, reset=False), missing=self.missing)
+        data = as_rows(checked(self, X, reset=False), missing=self.missing)
         V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
             return np.ascontiguousarray(project(data, V).W)
@@ -224,15 +221,15 @@ class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             )
         return cast(Array, W @ self.components_)
 
-    def at_rank(self, rank: int, X: Any = None) -> Self:
+    def at_rank(self, rank: int, X: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """A fitted estimator at another rank of the same path, without fitting again.
 
         Parameters
         ----------
         rank : int
             One of ``path_.ranks``.
-        X : array, optional
-            The training data. With it the solution is polished; without it ``polished_`` is False.
+        X, sample_weight, weights : optional
+            What `fit` was given. With X the solution is polished; without it ``polished_`` is False.
 
         Returns
         -------
@@ -246,8 +243,10 @@ class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             U, V = (factor.astype(self.components_.dtype) for factor in (point.U, point.V))
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
-            with self._as_data(self._checked(X, reset=False)) as (data, _):
-                other._set_factors(*refine(data, self.path_, rank, self._options()), polished=True)
+            X = checked(self, X, reset=False)
+            with opened_data(X, self.missing, sample_weight, weights) as (data, scales):
+                refined = refine(data, self.path_, rank, self._options(), scales)
+                other._set_factors(*refined, polished=True)
         return other
 
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
@@ -287,42 +286,15 @@ class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _checked(self, X: Any, *, reset: bool = True) -> Any:
-        """X as scikit-learn wants it; values are checked by as_data, in one pass and with advice.
-
-        What lies in a file stays there: scikit-learn would load it.
-        """
-        X = filled(X) if self.missing == "mask" else X
-        X = opened(X) if is_stored(X) else X
-        if isinstance(X, Stored) or is_dask(X):
-            _check_n_features(self, X, reset=reset)
-            return X
-        refuse_unfit(X)
-        return validate_data(self, X, reset=reset, ensure_all_finite=False, **_FORMAT)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
-        checked = self._checked(X)
-        with self._as_data(checked, sample_weight, weights) as (data, scales):
-            W = self._factorise(checked, y, data, scales)
+        X = checked(self, X)
+        with opened_data(X, self.missing, sample_weight, weights) as (data, scales):
+            W = self._factorise(X, y, data, scales)
         return self._project(X) if is_dask(X) else W
 
-    @contextmanager
-    def _as_data(
-        self, X: Any, sample_weight: Any = None, weights: Any = None
-    ) -> Iterator[tuple[Data, Scales | None]]:
-        """X for as long as it is read: a Dask array occupies workers, perhaps of a cluster of our own."""
-        if not is_dask(X) or sample_weight is not None or weights is not None:
-            yield as_weighted_data(X, missing=self.missing, sample_weight=sample_weight, weights=weights)
-            return
-        data = as_spread_data(X, missing=self.missing)
-        try:
-            yield data, None
-        finally:
-            data.close()
-
-    def _factorise(self, checked: Any, y: Any, data: Data, scales: Scales | None) -> Array:
+    def _factorise(self, X: Any, y: Any, data: Data, scales: Scales | None) -> Array:
         options = self._options()
-        watch = Watch(self, options, checked, y)
+        watch = Watch(self, options, X, y)
         found = factorise(
             data,
             replace(options, callback=watch.callback, init=scaled_init(options.init, scales)),

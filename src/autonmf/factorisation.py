@@ -13,7 +13,7 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.data.spread import Rows, is_spread, workers_of
+from autonmf.data.spread import Rows, workers_of
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
 from autonmf.path import (
@@ -32,6 +32,9 @@ from autonmf.path import (
 )
 from autonmf.path.spread import polish_rows, refuse_unsupported
 from autonmf.selection import RankEstimate, check_rule, choose_rank
+
+SAME = 1e-4
+"""Energies of X that differ by more than this share are those of different data."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,10 @@ def factorise(
         check_rule(rule, tau)
     evened = n_components is None and rule == "auto"
     search = explore_evened if evened else explore
-    if is_spread(data):
-        refuse_unsupported(options)
     down = _down_to(n_components, options, data.shape)
-    down = replace(down, lambdas=down.lambdas and workers_of(data) is None)  # else they are found later
+    if workers_of(data) is not None:
+        refuse_unsupported(options)
+        down = replace(down, lambdas=False)  # they are found at the end
     with checkpointed(down, data, evened=evened) as down:
         path, workspace = search(data, down)
     estimate = None
@@ -122,21 +125,30 @@ def factorise(
     )
 
 
-def refine(data: Data, path: RankPath, rank: int, options: PathOptions) -> tuple[Array, Array, float]:
+def refine(
+    data: Data, path: RankPath, rank: int, options: PathOptions, scales: Scales | None = None
+) -> tuple[Array, Array, float]:
     """(W, H, loss) of X at another rank of its path, polished."""
     if data.shape != path.shape:
         raise ValueError(
             f"X has {data.shape[0]} samples, but the path was made from {path.shape[0]}; "
             "pass the training data"
         )
+    if abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
+        raise ValueError("X or its weights are not what the model was fitted to: pass the training data")
     point = path.at_rank(rank)
+    if scales is not None:
+        U, V = (factor / scale[:, None] for factor, scale in zip((point.U, point.V), scales, strict=True))
+        point = replace(point, U=U, V=V)
     if workers_of(data) is not None:
         point = replace(point, U=project(data, point.V.astype(data.dtype)).W)
     workspace = Workspace.of(data).with_engine(options.engine, rank, np.random.default_rng(0))
     V = _polished(workspace, point, options).point.V
     with one_pool():
         W, loss = project(data, V)
-    return _by_rows(W), np.ascontiguousarray(V.T), loss
+    if scales is not None:
+        W, V = (factor * scale[:, None] for factor, scale in zip((W, V), scales, strict=True))
+    return _by_rows(W, data.dtype), np.ascontiguousarray(V.T, dtype=data.dtype), loss
 
 
 def _by_rows(W: Array, dtype: Any = None) -> Array:

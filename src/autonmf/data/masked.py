@@ -21,15 +21,11 @@ from autonmf._types import Array
 from autonmf.data.complete import Complete
 from autonmf.data.rowwise import RowWise
 
-BLOCK_ENTRIES = 1 << 16
-"""Entries of a block, half a megabyte: several operations follow one another in the cache."""
-
 
 class Masked(RowWise):
     """A dense X, C-ordered, of which some entries are missing or count less than others."""
 
     complete = False
-    block_entries = BLOCK_ENTRIES
 
     def __init__(self, X: Array, weights: Array) -> None:
         super().__init__((X.shape[0], X.shape[1]), X.dtype)
@@ -83,8 +79,6 @@ class Masked(RowWise):
 
 class Seen(RowWise, Complete):
     """X̂, the completion of a masked X by the fit U Vᵀ; formed a block at a time, never as a whole."""
-
-    block_entries = BLOCK_ENTRIES
 
     def __init__(self, masked: Masked, U: Array, V: Array) -> None:
         super().__init__(masked.shape, masked.dtype)

@@ -19,6 +19,9 @@ ENGINES = ("auto", "direct", "compressed")
 GAIN = 2.0
 """Compression must make a product at least this many times cheaper to be worth its passes over X."""
 
+FEW_COLUMNS = 12
+"""Up to here a loss is cheap to have in double precision; single precision is off by 1e-6 of ‖X‖²."""
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -89,7 +92,7 @@ class Workspace:
             loss = state.loss
         else:
             loss = state.rough_loss
-            if not is_trusted(loss, state.problem.data):
+            if state.U.shape[1] <= FEW_COLUMNS or not is_trusted(loss, state.problem.data):
                 loss = loss_of(self.compressed, state.U, state.V)
         U, V = self.outward(state)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
