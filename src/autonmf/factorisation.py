@@ -13,7 +13,7 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.data.spread import Rows, workers_of
+from autonmf.data.spread import is_rows, workers_of
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
 from autonmf.path import (
@@ -152,19 +152,23 @@ def refine(
 
 
 def _by_rows(W: Array, dtype: Any = None) -> Array:
-    return W if isinstance(W, Rows) else np.ascontiguousarray(W, dtype=dtype)
+    return W if is_rows(W) else np.ascontiguousarray(W, dtype=dtype)
 
 
 def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> Polished:
-    polished = polish_rows(workspace, point, options) if isinstance(point.U, Rows) else polish(
-        workspace,
-        point.U,
-        point.V,
-        solver=options.solver,
-        mu=options.mu,
-        delta=options.delta,
-        tol=options.tol,
-        max_iter=options.max_iter,
+    polished = (
+        polish_rows(workspace, point, options)
+        if is_rows(point.U)
+        else polish(
+            workspace,
+            point.U,
+            point.V,
+            solver=options.solver,
+            mu=options.mu,
+            delta=options.delta,
+            tol=options.tol,
+            max_iter=options.max_iter,
+        )
     )
     if polished.point.rank == 0:
         raise ValueError(options.too_heavy)

@@ -141,7 +141,9 @@ class _Errors:
         folds = len(values)
         if folds == 1:
             return np.zeros(values.shape[1])
-        return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(folds))
+        exponent = np.frexp(np.nanmax(np.abs(values)))[1]  # squares of huge errors would overflow
+        deviation = np.ldexp(values, -exponent).std(axis=0, ddof=1)
+        return np.asarray(np.ldexp(deviation, exponent) / np.sqrt(folds))
 
 
 def _least(errors: _Errors, rule: str) -> RankEstimate:

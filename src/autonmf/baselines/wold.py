@@ -33,6 +33,9 @@ SWEEPS = 3
 RIDGE = 1e-8
 """μ, as on a path: X is divided by the root mean square of its seen entries."""
 
+LARGEST = 1e15
+"""Entries beyond this many root mean squares of the seen ones count as this large: their squares must fit."""
+
 MOST_FOLDS = 32
 """Folds are told apart by a byte for each entry: with more of them their sizes would differ too much."""
 
@@ -171,7 +174,9 @@ class PartlySeen:
 
     def _piece(self, block: slice) -> Piece:
         X = self.rows(block)
-        scaled = np.multiply(X, 1.0 / self.scale, out=np.empty(X.shape, np.float32), casting="same_kind")
+        with np.errstate(over="ignore"):  # of a hidden entry that is larger than all that is seen
+            scaled = np.multiply(X, 1.0 / self.scale, out=np.empty(X.shape, np.float32), casting="same_kind")
+        np.minimum(scaled, LARGEST, out=scaled)
         return Piece(block, scaled, self.folds.in_fold(self.fold, block))
 
 

@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from autonmf._types import Array
 from autonmf.data.complete import Complete
 from autonmf.data.protocol import Data
-from autonmf.data.spread.rows import Rows, by_columns, each_block, kept
+from autonmf.data.spread.rows import by_columns, each_block, is_rows, kept, settled
 
 OVERSAMPLE = 10
 """Columns beyond the largest rank."""
@@ -82,10 +82,9 @@ class Compressed(Complete):
 
     def quick(self) -> Compressed:
         """The same in single precision, laid out so that first products read rows, second ones columns."""
-        L, R = self.L.astype(np.float32), self.R.astype(np.float32)
-        spread = isinstance(L, Rows)
-        single = Compressed(L.settled() if spread else L, R, self._squared_norm)
-        single._rows_of_L = single.L if spread else np.ascontiguousarray(L)
+        L, R = settled(self.L.astype(np.float32)), self.R.astype(np.float32)
+        single = Compressed(L, R, self._squared_norm)
+        single._rows_of_L = L if is_rows(L) else np.ascontiguousarray(L)
         single._rows_of_R = np.ascontiguousarray(R)
         return single
 
@@ -133,6 +132,6 @@ def _orthonormal(block: Array) -> Array:
 
 def _triangle(first: Array, second: Array) -> Array:
     """The triangular factor of the two side by side."""
-    if isinstance(first, Rows):
+    if is_rows(first):
         return np.asarray(np.linalg.qr(np.vstack(each_block(_triangle, first, second))).R)
     return np.asarray(np.linalg.qr(np.hstack([first, second])).R)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from autonmf._threads import each, one_pool
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
 from autonmf.data.complete import Complete
 

@@ -9,11 +9,9 @@ factors of either are those of the other with scaled rows.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.complete import summed_residual
 from autonmf.data.protocol import Data
 from autonmf.data.rowwise import Turned

@@ -13,11 +13,9 @@ of X and Z scales X̂ alike, so scaled copies of X need nothing of their own.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.complete import Complete
 from autonmf.data.rowwise import RowWise
 

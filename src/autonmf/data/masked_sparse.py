@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.complete import summed_residual
 from autonmf.data.sparse import Sparse
 

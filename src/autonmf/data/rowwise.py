@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from autonmf._threads import each
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.blocks import BLOCK_ENTRIES, even_blocks, row_blocks, squared_sum
 from autonmf.data.complete import summed_residual
 from autonmf.data.protocol import Data

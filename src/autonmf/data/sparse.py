@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from autonmf import kernels
 from autonmf._threads import each
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.blocks import even_blocks, squared_sum
 from autonmf.data.complete import Complete, summed_residual
 

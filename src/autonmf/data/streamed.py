@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data.complete import Complete
 from autonmf.data.dense import Dense
 from autonmf.data.rowwise import RowWise

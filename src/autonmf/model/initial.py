@@ -33,7 +33,7 @@ def initial_point(
 
 def _random(data: Data, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Uniform entries, drawn component by component."""
-    n, m = data.shape
+    _, m = data.shape
     U, V = random_rows(data, rank, rng), rng.random((rank, m)).T
     return U.astype(data.dtype), V.astype(data.dtype)
 

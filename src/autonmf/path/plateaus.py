@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from autonmf._threads import one_pool
+from autonmf._types import cached_property
 from autonmf.data.spread import by_columns, workers_of
 from autonmf.model.objective import Problem
 from autonmf.path.grids import CROSSING

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ def refuse_unsupported(options: PathOptions) -> None:
     """Say what a Dask array cannot be given to, and what to use instead."""
     if options.solver != "pasm" or options.grid != "exact":
         raise NotImplementedError(
-            f"a Dask array is factorised with solver='pasm' and grid='exact' only, got {options.solver!r} and "
-            f"{options.grid!r}; the others need X in memory: X.compute()"
+            f"a Dask array is factorised with solver='pasm' and grid='exact' only, got {options.solver!r} "
+            f"and {options.grid!r}; the others need X in memory: X.compute()"
         )
     if options.init != "random":
         raise NotImplementedError(
@@ -74,17 +75,32 @@ def end_of_plateau(state: State) -> float:
     return min(least(*block) for block in blocks)
 
 
-def lazily(path: RankPath, data: Data) -> RankPath:
-    """The path with U, where it is on workers, as Dask arrays that project X on V when they are asked for.
+class LazyPath(RankPath):
+    """A path whose U are Dask arrays, which project X on V when they are asked for.
 
     Nothing of length n is left on the workers, and nothing depends on a cluster that may be gone.
     """
+
+    def computed(self) -> RankPath:
+        """The path with U as ordinary arrays."""
+        points = tuple(replace(point, U=np.asarray(point.U)) for point in self.points)
+        return RankPath(**_fields(self) | {"points": points})
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write the path to one file, with U computed: each is n x rank, and all of them must fit memory."""
+        self.computed().save(file)
+
+
+def lazily(path: RankPath, data: Data) -> RankPath:
+    """The path with lazy U, where they are on workers."""
     if not isinstance(data, Tall) or workers_of(data) is None:
         return path
-    points = tuple(
-        replace(point, U=lazy_projection(data.source, point.V)) for point in path.points
-    )
-    return replace(path, points=points)
+    points = tuple(replace(point, U=lazy_projection(data.source, point.V)) for point in path.points)
+    return LazyPath(**_fields(path) | {"points": points})
+
+
+def _fields(path: RankPath) -> dict[str, Any]:
+    return {field.name: getattr(path, field.name) for field in fields(path)}
 
 
 def one_a_point(path: RankPath) -> tuple[Visit, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data import Compressed, Data, compress, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
-from autonmf.data.spread import Rows, by_columns
+from autonmf.data.spread import by_columns, columns_of
 from autonmf.model.objective import is_trusted, loss_of
 from autonmf.path.result import PathPoint
 from autonmf.solvers import Run, State
@@ -83,7 +83,7 @@ class Workspace:
         """Balanced factors of X / s as the caller's: by decreasing energy, in the units of X."""
         order = np.argsort(-state.gram_U.diagonal(), kind="stable")
         root = np.asarray(np.sqrt(self.scale), dtype=_roomy(state.U.dtype, np.sqrt(self.scale)))
-        return self.turned(*(_chosen(factor, order) * root for factor in (state.U, state.V)))
+        return self.turned(*(columns_of(factor, order) * root for factor in (state.U, state.V)))
 
     def point(self, lam: float, run: Run) -> PathPoint:
         """A balanced solution as the caller will see it."""
@@ -106,7 +106,3 @@ def _roomy(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
     """The type, or double precision where entries of this size do not fit: X may be far larger than 1."""
     safe = float(np.finfo(dtype).max) ** 0.5
     return dtype if 1 / safe < size < safe else np.dtype(np.float64)
-
-
-def _chosen(factor: Array, order: Array) -> Array:
-    return factor[:, order] if isinstance(factor, Rows) else np.asfortranarray(factor[:, order])

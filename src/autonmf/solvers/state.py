@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from autonmf._types import Array
-from autonmf.data.spread import Rows, by_columns
+from autonmf._types import Array, cached_property
+from autonmf.data.spread import columns_of, is_rows
 from autonmf.model.balancing import balancing_scales, inverse_scales
 from autonmf.model.merging import Merger
 from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient, rough_loss
@@ -164,7 +163,7 @@ class State:
 def _combined(array: Array, merger: Merger, weights: Array) -> Array:
     """The columns with two of them combined into one; Fortran-ordered."""
     kept, gone = merger.kept, merger.gone
-    if isinstance(array, Rows):
+    if is_rows(array):
         return array @ _combined(np.eye(array.shape[1], dtype=array.dtype), merger, weights)
     result = np.empty((array.shape[0], array.shape[1] - 1), dtype=array.dtype, order="F")
     result[:, :gone] = array[:, :gone]
@@ -175,4 +174,4 @@ def _combined(array: Array, merger: Merger, weights: Array) -> Array:
 
 
 def _columns(array: Array, keep: Array) -> Array:
-    return array[:, keep] if isinstance(array, Rows) else np.asfortranarray(array[:, keep])
+    return columns_of(array, keep)  # type: ignore[no-any-return]

@@ -53,7 +53,7 @@ def in_row_chunks(X: Any) -> Any:
 
 
 def joined(lengths: tuple[float, ...], m: int, itemsize: int) -> list[slice]:
-    """Which chunks make a block: it depends on their sizes only. Chunks of unknown length stay as they are."""
+    """Which chunks make a block, by their sizes alone. Chunks of unknown length stay as they are."""
     if any(math.isnan(length) for length in lengths):
         return [slice(i, i + 1) for i in range(len(lengths))]
     enough = min(LARGE_BLOCK / (m * itemsize), sum(lengths) / FEW_BLOCKS)
@@ -70,21 +70,20 @@ def joined(lengths: tuple[float, ...], m: int, itemsize: int) -> list[slice]:
 
 def load(parts: list[Any], dtype: Any) -> Piece:
     """A block from its chunks, and what there is to know about it."""
-    X = _sparse(parts, dtype) if any(map(sparse.issparse, parts)) else _dense(parts, dtype)
-    entries = X.data if sparse.issparse(X) else X
+    X: Any = _sparse(parts, dtype) if any(map(sparse.issparse, parts)) else _dense(parts, dtype)
+    stored = None if isinstance(X, np.ndarray) else int(X.nnz)
+    entries = X if stored is None else X.data
     with np.errstate(over="ignore", invalid="ignore"):  # whoever asked says what is wrong
         lowest, highest = (float(f(entries)) if entries.size else 0.0 for f in (np.min, np.max))
-        survey = Survey(X.shape[0], lowest, highest, squared_sum(entries), _stored(X))
+        survey = Survey(X.shape[0], lowest, highest, squared_sum(entries), stored)
     return (X,), (survey,)
-
-
-def _stored(X: Any) -> int | None:
-    return int(X.nnz) if sparse.issparse(X) else None
 
 
 def _dense(parts: list[Any], dtype: Any) -> Array:
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
-        raise TypeError("X has chunks that are masked arrays, and their masks would be ignored: fill them first")
+        raise TypeError(
+            "X has chunks that are masked arrays, and their masks would be ignored: fill them first"
+        )
     whole = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
     return np.ascontiguousarray(whole, dtype=dtype)
 

@@ -15,19 +15,22 @@ class Cluster:
     def __init__(self) -> None:
         self._own: Any = None
         try:
-            from distributed import LocalCluster, default_client
+            import distributed
         except ImportError:
             raise ImportError(
                 "a Dask array is factorised on a Dask cluster: pip install 'dask[distributed]'"
             ) from None
+        dask: Any = distributed  # which has no types
         try:
-            self.client = default_client()
+            self.client = dask.default_client()
         except ValueError:
-            self._own = LocalCluster(
-                n_workers=_cores(), threads_per_worker=1, processes=True, dashboard_address=None,
-                worker_dashboard_address=None, silence_logs=logging.CRITICAL,
+            self._own = dask.LocalCluster(
+                n_workers=_cores(), threads_per_worker=1, processes=True, dashboard_address=":0",
+                worker_dashboard_address=":0", silence_logs=logging.CRITICAL,
             )  # fmt: skip
             self.client = self._own.get_client()
+        if self.client.asynchronous:
+            raise ValueError("the current Dask client is asynchronous: open one with asynchronous=False")
         self._finalizer = weakref.finalize(self, _close, self._own, self.client)
 
     def close(self) -> None:

@@ -16,8 +16,8 @@ STEPPING = (np.random.PCG64, np.random.PCG64DXSM)
 """Generators that can be put forward by a number of draws."""
 
 
-def random_rows(data: Data, rank: int, rng: np.random.Generator) -> Array | Rows:
-    """n x rank uniform numbers, component by component, beside the rows of X.
+def random_rows(data: Data, rank: int, rng: np.random.Generator) -> Any:
+    """N x rank uniform numbers, component by component, beside the rows of X.
 
     A worker puts the generator forward to its own part of the stream: the numbers are those that one array
     would have.

@@ -63,7 +63,7 @@ def _loaded(X: Any, dtype: Any, client: Any) -> list[Any]:
     Blocks of an array that is still to be read are dealt out evenly; of one that workers hold already, they
     are made where it is.
     """
-    from dask import delayed
+    from dask.delayed import delayed
     from distributed import Future
 
     chunks = X.to_delayed().ravel()

@@ -45,7 +45,7 @@ Piece = tuple[tuple[Any, ...], tuple[Any, ...]]
 """What a task leaves behind: matrices that stay where they are, and small results."""
 
 
-def run(own: tuple[Any, ...], *pieces: Piece, program: Program) -> Piece:
+def run(program: Program, own: tuple[Any, ...], *pieces: Piece) -> Piece:
     """Carry out a program on one block."""
     inputs = [piece[0][place] for piece, place in zip(pieces, program.inputs, strict=False)]
     done: list[Any] = []
@@ -63,9 +63,24 @@ def run(own: tuple[Any, ...], *pieces: Piece, program: Program) -> Piece:
     return tuple(done[place] for place in program.kept), results
 
 
+def whole(program: Program) -> Program:
+    """The program itself, as the result of a task: every worker then fetches it once."""
+    return program
+
+
 def results_of(piece: Piece) -> tuple[Any, ...]:
     """The small results alone, for the client to fetch."""
     return piece[1]
+
+
+def added(*results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of several blocks, each added up."""
+    return tuple(summed_up(list(parts)) for parts in zip(*results, strict=True))
+
+
+def summed_up(parts: list[Any]) -> Any:
+    """The sum in the order given, in double precision."""
+    return np.sum([np.asarray(part, dtype=np.float64) for part in parts], axis=0)
 
 
 def _times(block: Any, ref: Ref) -> Any:

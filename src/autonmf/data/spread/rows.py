@@ -1,8 +1,9 @@
 """`Rows`: a tall matrix whose rows stay on the workers.
 
-It can be used like an array. Nothing is computed until a sum over the rows is asked for: then every block runs
-one task, which carries out all that was recorded, and only the sum travels. Scaling, merging, choosing and
-ordering of columns are products with a small matrix from the right: they are remembered and cost no task.
+It can be used like an array. Nothing is computed until a sum over the rows is asked for: then every block
+runs one task, which carries out all that was recorded, and only the sum travels. Scaling, merging, choosing
+and ordering of columns are products with a small matrix from the right: they are remembered, and cost no
+task.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class Rows(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Rows:
         """Columns, or a vector as a column."""
         if self.ndim == 1 and key == (slice(None), None):
-            return rowwise(_as_column, self)
+            column: Rows = rowwise(_as_column, self)
+            return column
         rows, columns = key
         if rows != slice(None) or np.ndim(columns) != 1:
             raise IndexError("rows on the workers cannot be chosen")
@@ -178,7 +180,7 @@ def inner(A: Rows, B: Any) -> Array:
     if isinstance(B, Rows) and A.node is B.node and A.node.keep and dtype == A.node.dtype:
         if A.node.gram is None:
             Rows(A.node).settled()
-        gram = A.node.gram
+        gram = np.asarray(A.node.gram)
         left, right = (np.eye(len(gram)) if C.matrix is None else C.matrix for C in (A, B))
         return np.asarray(left.T @ gram @ right, dtype=dtype)
     return np.asarray(total(_inner, A, beside(B)), dtype=dtype)
@@ -197,6 +199,17 @@ def total(function: Callable[..., Any], *args: Any) -> Any:
     """The sum over all blocks of a function of them: one task a block."""
     spread = [arg for arg in args if isinstance(arg, Rows)]
     return spread[0].node.workers.total(function, *args) if spread else function(*args)
+
+
+def is_rows(factor: Any) -> bool:
+    """Whether the rows of a factor are on workers."""
+    return isinstance(factor, Rows)
+
+
+def columns_of(factor: Any, some: Any) -> Any:
+    """Some columns of a factor; an array is laid out by columns."""
+    chosen = factor[:, some]
+    return chosen if isinstance(chosen, Rows) else np.asfortranarray(chosen)
 
 
 def by_columns(factor: Any, dtype: Any = None) -> Any:
@@ -233,6 +246,11 @@ def each_block(function: Callable[..., Any], *args: Any) -> list[Any]:
 def kept(factor: Any) -> Any:
     """The same; if its rows are on the workers, they stay there once computed."""
     return factor.kept() if isinstance(factor, Rows) else factor
+
+
+def settled(factor: Any) -> Any:
+    """The same; if its rows are on the workers, they are computed now, and stay there."""
+    return factor.settled() if isinstance(factor, Rows) else factor
 
 
 def _as_column(vector: Array) -> Array:

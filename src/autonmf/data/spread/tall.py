@@ -17,7 +17,7 @@ from autonmf.data.rowwise import Turned
 from autonmf.data.scaled import Scaled
 from autonmf.data.sparse import SPARSE_COST, Sparse
 from autonmf.data.spread.cluster import Cluster
-from autonmf.data.spread.rows import Node, Rows, beside, total
+from autonmf.data.spread.rows import Node, Rows, beside, settled, total
 from autonmf.data.spread.workers import BOUNDS, Workers
 
 
@@ -112,9 +112,8 @@ class EvenedRows(Evened):
     """The evened copy of X, with the scales of its rows beside them."""
 
     def __init__(self, data: Data, a: Any, b: Array) -> None:
-        super().__init__(data, a, b)
-        if isinstance(a, Rows):
-            self._rows = self._rows.settled()  # type: ignore[attr-defined]
+        super().__init__(data, settled(a), b)
+        self._rows = settled(self._rows)
 
     def squared_residual(self, U: Any, V: Array) -> float:
         tall, scale = underlying(self)
@@ -126,7 +125,7 @@ def even_out_rows(data: Data) -> EvenedRows:
     rows = data.squares(np.ones(data.shape[1]))
     columns = data.column_squares(np.ones_like(rows))
     a, b = (np.where(squares > 0, squares, 1.0) ** 0.25 for squares in (rows, columns))
-    return EvenedRows(data, a.settled() if isinstance(a, Rows) else a, b)
+    return EvenedRows(data, a, b)
 
 
 def is_spread(data: Data) -> bool:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data.spread.program import Own, Program, Ref, Step, results_of, run
+from autonmf.data.spread.program import Own, Program, Ref, Step, added, results_of, run, summed_up, whole
 from autonmf.data.spread.rows import Beside, Node, Rows
 
 BOUNDS = Own(0)
 """The first row of a block, and the one after its last, as an argument of a function of blocks."""
+
+LARGE_PROGRAM = 1 << 18
+"""Bytes of a program from which on it is worth a task of its own."""
+
+FAN_IN = 32
+"""Partial sums that are added at a time; so many reach the client at most."""
 
 
 class Workers:
@@ -31,10 +38,14 @@ class Workers:
 
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
         """Σ function(blocks of args)."""
-        return _sum(self.each(function, *args))
+        return summed_up(self._evaluated(function, args, summed=True))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """``function`` of every block, and on the way all that it needs and that is to be kept."""
+        """``function`` of every block."""
+        return self._evaluated(function, args, summed=False)
+
+    def _evaluated(self, function: Callable[..., Any], args: tuple[Any, ...], *, summed: bool) -> list[Any]:
+        """``function`` of every block, or sums of it, and on the way all that it needs and is to be kept."""
         recipe = Recipe()
         wanted = Step(function, tuple(recipe.argument(arg) for arg in args))
         kept = recipe.kept()
@@ -48,15 +59,34 @@ class Workers:
         )
         own = [(bounds, *(array[slice(*bounds)] for array in recipe.long)) for bounds in self.bounds]
         inputs = [node.pieces for node in recipe.inputs] or [self.anchor]
-        pieces = self.client.map(run, own, *inputs, program=program, key="autonmf-rows", pure=False)
-        if kept:
-            fetched = self.client.map(results_of, pieces, key="autonmf-results", pure=False)
-            results = self.client.gather(fetched)
-        else:
-            results = [piece[1] for piece in self.client.gather(pieces)]
+        pieces, results = self.run_on_blocks(program, inputs, own, keep=bool(kept), summed=summed)
         for place, node in enumerate(kept):
-            node.settle(pieces, place, _sum([result[1 + place] for result in results]))
+            node.settle(pieces, place, summed_up([result[1 + place] for result in results]))
         return [result[0] for result in results]
+
+    def run_on_blocks(
+        self, program: Program, inputs: list[Any], own: list[Any], *, keep: bool, summed: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """One task a block, and one to fetch its results by where it leaves something behind.
+
+        Sums over many blocks are added on the workers first, in a tree that depends on their number alone.
+        Returns futures of the pieces and the results themselves.
+        """
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
+            shared = program
+            if _size(program) > LARGE_PROGRAM:
+                shared = self.client.submit(whole, program, key=f"autonmf-program-{uuid4()}")
+            pieces = self.client.map(run, [shared] * len(own), own, *inputs, key="autonmf-rows", pure=False)
+        tree = summed and len(own) > FAN_IN
+        if not (keep or tree):
+            return pieces, [piece[1] for piece in self.client.gather(pieces)]
+        parts = self.client.map(results_of, pieces, key="autonmf-results", pure=False)
+        while summed and len(parts) > FAN_IN:
+            groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+            parts = [self.client.submit(added, *group, key=f"autonmf-sum-{uuid4()}") for group in groups]
+        return pieces, self.client.gather(parts)
 
 
 class Recipe:
@@ -106,6 +136,13 @@ def _ancestors(node: Node) -> list[Rows]:
     return parents + [older for parent in parents for older in _ancestors(parent.node)]
 
 
+def _size(program: Program) -> int:
+    """Bytes of the arrays in a program."""
+    args = [arg for step in (*program.steps, *program.results) for arg in step.args]
+    arrays = [arg.matrix if isinstance(arg, Ref) else arg for arg in args]
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+
 def _constant(bounds: tuple[int, int], columns: int, value: Any) -> Array:
     start, stop = bounds
     return np.full((stop - start, columns), value, order="F")
@@ -113,7 +150,3 @@ def _constant(bounds: tuple[int, int], columns: int, value: Any) -> Array:
 
 def _gram(block: Array) -> Array:
     return block.T @ block
-
-
-def _sum(parts: list[Any]) -> Any:
-    return np.sum([np.asarray(part, dtype=np.float64) for part in parts], axis=0)

@@ -1,0 +1,138 @@
+"""Matrices drawn from a seed: every shape, type, order, storage, size and degeneracy; and what is sound."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from faults import require
+from scipy import sparse
+
+from autonmf import AutoNMF, RankPath
+from autonmf._types import Array
+
+SOLVERS = ("pasm", "s-ipalm", "ipalm", "palm")
+GRIDS = ("exact", "adaptive")
+ENGINES = ("auto", "direct", "compressed")
+LARGEST_SIDE = 24
+ON_THE_WAY, POLISHED = 1e-2, 1e-3
+"""Of ‖X‖²: what the small budgets of a path, and the stop rule at the chosen rank, may leave."""
+
+Draw = Callable[[np.random.Generator, int, int], Array]
+
+
+def _low_rank(rng: np.random.Generator, n: int, m: int) -> Array:
+    rank = int(rng.integers(1, 5))
+    return rng.random((n, rank)) @ rng.random((rank, m))
+
+
+def _one_entry(rng: np.random.Generator, n: int, m: int) -> Array:
+    X = np.zeros((n, m))
+    X[rng.integers(n), rng.integers(m)] = 1.0
+    return X
+
+
+def _repeated(rng: np.random.Generator, n: int, m: int) -> Array:
+    return rng.random((n, m))[rng.integers(n, size=n)][:, rng.integers(m, size=m)]
+
+
+KINDS: dict[str, Draw] = {
+    "uniform": lambda rng, n, m: rng.random((n, m)),
+    "sparse": lambda rng, n, m: rng.random((n, m)) * (rng.random((n, m)) < 0.2),
+    "counts": lambda rng, n, m: rng.poisson(1.0, (n, m)).astype(float),
+    "of low rank": _low_rank,
+    "with rows and columns repeated": _repeated,
+    "with columns nearly repeated": lambda rng, n, m: _repeated(rng, n, m) * (1 + 1e-9 * rng.random((n, m))),
+    "constant": lambda rng, n, m: np.full((n, m), 3.0),
+    "of two blocks": lambda rng, n, m: np.kron(np.eye(2), rng.random((n, m))),
+    "of one entry": _one_entry,
+    "identity": lambda rng, n, m: np.eye(n, m),
+    "over six decades": lambda rng, n, m: 10.0 ** rng.uniform(-6, 0, (n, m)),
+}
+STORAGES: tuple[Callable[[Array], Any], ...] = (
+    np.ascontiguousarray,
+    np.asfortranarray,
+    lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    sparse.csr_matrix,
+    sparse.csc_array,
+    sparse.coo_matrix,
+)
+SCALES = (1.0, 1.0, 1e8, 1e-8, 1e100, 1e-100)
+
+
+def matrix(rng: np.random.Generator, *, least: int = 1) -> Any:
+    """A matrix that may be factorised, as somebody might pass it."""
+    X = np.zeros((1, 1))
+    while not X.any():
+        n, m = (int(side) for side in rng.integers(least, LARGEST_SIDE + 1, size=2))
+        X = KINDS[list(KINDS)[rng.integers(len(KINDS))]](rng, n, m)
+    scale = SCALES[rng.integers(len(SCALES))]
+    single = 1e-10 < scale < 1e10 and rng.random() < 0.3
+    X = (scale * X).astype(np.float32 if single else np.float64)
+    return STORAGES[rng.integers(len(STORAGES))](X)
+
+
+def options(rng: np.random.Generator) -> dict[str, Any]:
+    """Engine and start; solvers and grids are lines of their own."""
+    return {
+        "engine": ENGINES[rng.integers(len(ENGINES))],
+        "init": ("random", "random", "nndsvd", "nndsvda")[rng.integers(4)],
+        "n_starts": int(rng.integers(1, 3)),
+        "random_state": int(rng.integers(1000)),
+    }
+
+
+def check_factor(*factors: Array) -> None:
+    for factor in factors:
+        require(np.isfinite(factor).all(), "a factor is not finite")
+        require(np.min(factor, initial=0.0) >= 0, "a factor is negative")
+
+
+def check_path(path: RankPath) -> None:
+    """Finite, nonnegative, no component zero, and no loss above that of the best matrix of rank one.
+
+    Of a path by way of the evened copy the last is true on that copy. Factors of a compressed X are in single
+    precision, where components that are 1e45 times fainter than others are zero.
+    """
+    require(len(path.points) > 0, "the path is empty")
+    require(np.isfinite(path.losses).all(), "a loss is not finite")
+    for point in path.points:
+        check_factor(point.U, point.V)
+        nonzero = point.U.any(axis=0) & point.V.any(axis=0)
+        require(nonzero.all() or path.settings["engine"] == "compressed", "a component is zero")
+    if path.evidence is None:
+        losses, best = path.relative_losses, 2 * path.rank_one_loss / path.squared_norm
+    else:
+        losses, best = path.evidence.losses, 1 - path.evidence.spectrum[0]
+    require(losses.max() <= best + ON_THE_WAY, f"relative loss {losses.max():.3g}, at rank one {best:.3g}")
+
+
+def check_model(model: AutoNMF, W: Array) -> None:
+    check_factor(W, model.components_)
+    path = model.path_
+    error, best = model.reconstruction_err_**2, 2 * path.rank_one_loss
+    require(
+        error <= best + POLISHED * path.squared_norm, f"squared error {error:.3g}, at rank one {best:.3g}"
+    )
+
+
+def same(first: RankPath, second: RankPath) -> bool:
+    """Equal to the last bit."""
+    return np.array_equal(first.ranks, second.ranks) and all(
+        np.array_equal(p.U, q.U) and np.array_equal(p.V, q.V) and p.loss == q.loss
+        for p, q in zip(first.points, second.points, strict=True)
+    )
+
+
+@contextmanager
+def documented_warnings() -> Iterator[None]:
+    """Those that say what to do about a fit: it has not converged, or needs fewer components."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "only .* components are needed", UserWarning)
+        yield

@@ -1,0 +1,88 @@
+"""Whose cluster it is, how many workers it has and what becomes of them does not change the answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from autonmf.data.dask import as_spread_data
+from autonmf.factorisation import Factorisation, factorise
+from autonmf.path import PathOptions, Progress
+
+OPTIONS = PathOptions(max_rank=4, random_state=0, engine="compressed", tol=1e-2)
+
+
+def solution(X: np.ndarray, options: PathOptions = OPTIONS) -> Factorisation:
+    return factorise(as_spread_data(da.from_array(X, chunks=(40, 30))), options)
+
+
+def assert_same_bits(one: Factorisation, other: Factorisation) -> None:
+    assert one.loss == other.loss
+    np.testing.assert_array_equal(one.H, other.H)
+    np.testing.assert_array_equal(one.path.losses, other.path.losses)
+    for point, twin in zip(one.path.points, other.path.points, strict=True):
+        np.testing.assert_array_equal(point.V, twin.V)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(client: Any, tall: np.ndarray) -> Factorisation:
+    return solution(tall)
+
+
+def test_same_bits_with_one_worker(undisturbed: Factorisation, cluster: Any, tall: np.ndarray) -> None:
+    with cluster(n_workers=1) as workers, workers.get_client():
+        assert_same_bits(solution(tall), undisturbed)
+
+
+def test_a_killed_worker_changes_nothing(undisturbed: Factorisation, cluster: Any, tall: np.ndarray) -> None:
+    killed: list[int] = []
+    with cluster(n_workers=2) as workers, workers.get_client() as client:
+
+        def kill(progress: Progress) -> None:
+            if progress.rank == 3 and progress.iteration == 2 and not killed:
+                killed.append(min(client.run(os.getpid).values()))
+                os.kill(killed[0], signal.SIGKILL)
+
+        disturbed = solution(tall, replace(OPTIONS, callback=kill))
+        assert killed
+        assert_same_bits(disturbed, undisturbed)
+
+
+SCRIPT = """
+import gc, multiprocessing
+import dask.array as da
+from autonmf import AutoNMF
+from autonmf.datasets import make_low_rank
+
+if __name__ == "__main__":
+    X = da.from_array(make_low_rank(80, 20, rank=2, random_state=0)[0], chunks=(20, 20))
+    model = AutoNMF(n_components=2, max_rank=2, random_state=0).fit(X)
+    print(model.components_.shape, model.transform(X).compute().shape)
+    try:
+        AutoNMF(max_rank=2).fit(-X)
+    except ValueError as error:
+        print(str(error)[:15])
+    from distributed.client import default_client
+    try:
+        default_client()
+    except ValueError:
+        print("no client")
+"""
+
+
+def test_a_cluster_of_our_own_comes_and_goes(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", tmp_path / "script.py"], capture_output=True, text=True, timeout=300
+    )
+    assert done.stderr == ""
+    assert done.stdout.split("\n")[:3] == ["(2, 20) (80, 2)", "Negative values", "no client"]
