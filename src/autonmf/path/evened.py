@@ -34,7 +34,14 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         even = even_out_rows(unit) if is_spread(unit) else even_out(unit)
         a, b = (np.sqrt(scale) * scales for scales in (even.a, even.b))
         found, prepared = explore(
-            even, replace(options, init=scaled_init(options.init, (a, b)), lambdas=False, random_state=rng)
+            even,
+            replace(
+                options,
+                init=scaled_init(options.init, (a, b)),
+                lambdas=False,
+                exact_losses=False,
+                random_state=rng,
+            ),
         )
         workspace = _workspace(data, b if prepared.transposed else a, prepared, options)
         solutions, found = list(found.points), replace(found, points=())

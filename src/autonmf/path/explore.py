@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
 
     with one_pool():
         workspace = Workspace.of(data, scale=options.scale, tall=exact)
-        workspace = workspace.with_engine(engine, max_rank, sketch)
+        workspace = replace(workspace.with_engine(engine, max_rank, sketch), exact=options.exact_losses)
         path = follow(workspace)
         checked = workspace.compressed is not None and engine == "auto" and path.complete
         if checked and misleads(path.points, data):

@@ -45,6 +45,7 @@ class PathOptions:
     engine: str = "auto"
     scale: bool = True
     lambdas: bool = True  # False: the exact path need not find the ends of its plateaus
+    exact_losses: bool = True  # False: single precision will do, which is off by 1e-6 of ‖X‖²
     time_budget: float | None = None
     n_jobs: int | None = None
     callback: Callback | None = None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from autonmf._types import Seed
-from autonmf.data import as_weighted_data
+from autonmf.data import Data, as_weighted_data
+from autonmf.data.dask import as_spread_data
+from autonmf.data.spread import Tall, is_dask, workers_of
 from autonmf.path.evened import explore_evened
 from autonmf.path.explore import explore
 from autonmf.path.follow import Callback
@@ -16,6 +19,7 @@ from autonmf.path.plateaus import with_plateaus
 from autonmf.path.rescaling import rescaled, scaled_init
 from autonmf.path.result import RankPath
 from autonmf.path.resume import checkpointed
+from autonmf.path.spread import refuse_unsupported
 from autonmf.solvers import Solver
 
 
@@ -130,7 +134,11 @@ def rank_path(
     >>> path.at_rank(3).U.shape
     (60, 3)
     """
-    data, scales = as_weighted_data(X, missing=missing, weights=weights)
+    data: Data
+    if is_dask(X) and weights is None:
+        data, scales = as_spread_data(X, missing=missing), None
+    else:
+        data, scales = as_weighted_data(X, missing=missing, weights=weights)
     options = PathOptions(
         max_rank=max_rank,
         min_rank=min_rank,
@@ -152,6 +160,18 @@ def rank_path(
         random_state=random_state,
         checkpoint=checkpoint,
     )
+    if isinstance(data, Tall) and workers_of(data) is not None:
+        return _on_workers(data, options, evened)
     with checkpointed(options, data, evened=evened) as options:
         path = with_plateaus(*explore_evened(data, options)) if evened else explore(data, options).path
     return rescaled(path, scales)
+
+
+def _on_workers(data: Tall, options: PathOptions, evened: bool) -> RankPath:
+    """The path of X whose rows, and those of U, are on workers."""
+    try:
+        refuse_unsupported(options)
+        search = explore_evened if evened else explore
+        return with_plateaus(*search(data, replace(options, lambdas=False)))
+    finally:
+        data.close()

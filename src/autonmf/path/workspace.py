@@ -36,6 +36,7 @@ class Workspace:
     scale: float  # s
     transposed: bool
     compressed: Compressed | None = None  # of ``scaled``, in double precision
+    exact: bool = True  # False: losses through the compression in single precision will do
 
     @staticmethod
     def of(data: Data, *, scale: bool = True, tall: bool = True) -> Workspace:
@@ -92,7 +93,8 @@ class Workspace:
             loss = state.loss
         else:
             loss = state.rough_loss
-            if state.U.shape[1] <= FEW_COLUMNS or not is_trusted(loss, state.problem.data):
+            few = self.exact and state.U.shape[1] <= FEW_COLUMNS
+            if few or not is_trusted(loss, state.problem.data):
                 loss = loss_of(self.compressed, state.U, state.V)
         U, V = self.outward(state)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
