@@ -159,7 +159,7 @@ def test_variable(run, tmp_path: Path, low_rank: np.ndarray) -> None:
     [
         ("1,2\n-3,4\n", "cannot factorise the matrix: Negative values"),
         ("a,b\n1,\n3,4\n", "note: One number is missing, at line 2, column 2 (b)."),
-        ("a,b\n1,NA\n3,4\n", "cannot factorise the matrix: X contains NaN. Fill"),
+        ("a,b\n1,NA\n3,4\n", "cannot factorise the matrix: X contains NaN. Use --missing mask"),
         ("1,inf\n3,4\n", "X contains infinity"),
         ("0,0\n0,0\n", "X is all zeros"),
         ("1e200,2\n3,4\n", "Divide X by its maximum"),

@@ -56,6 +56,7 @@ def test_options_reach_the_reader() -> None:
         (STREAMS["npy"][:-1], "standard input is truncated: it announces 120 bytes of numbers and holds 119"),
         (gzip.compress(CSV)[:-9], "standard input is truncated"),
     ],
+    ids=["nothing", "ragged", "npy", "gz"],
 )
 def test_errors_name_the_stream(content: bytes, message: str) -> None:
     with pytest.raises(ReadError, match=message):
