@@ -127,8 +127,8 @@ def test_the_random_start_is_that_of_an_array(data: Any) -> None:
 
 
 def test_chunks_are_joined_by_their_sizes() -> None:
-    assert joined((1,) * 64, 10, 8) == [slice(i, i + 8) for i in range(0, 64, 8)]
+    assert joined((1,) * 64, 10, 8) == [slice(i, i + 16) for i in range(0, 64, 16)]
     assert joined((100, 1, 1, 1), 10, 8) == [slice(0, 4)]
     assert joined((float("nan"), float("nan")), 10, 8) == [slice(0, 1), slice(1, 2)]
-    large = (1 << 24,) * 20  # of 128 MB each, whatever their number
+    large = (1 << 26,) * 20  # of 512 MB each, whatever their number
     assert joined(large, 1, 8) == [slice(i, i + 1) for i in range(20)]

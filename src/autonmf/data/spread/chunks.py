@@ -13,10 +13,10 @@ from autonmf._types import Array
 from autonmf.data.blocks import squared_sum
 from autonmf.data.spread.program import Piece
 
-LARGE_BLOCK = 1 << 27
+LARGE_BLOCK = 1 << 29
 """Bytes (as if dense): chunks are joined until a block has as many ..."""
 
-FEW_BLOCKS = 8
+FEW_BLOCKS = 4
 """... or this share of X: a task costs the scheduler the same, however small it is."""
 
 
