@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,9 @@ PATHS: dict[str, dict[str, Any]] = {
     "evened": {"max_rank": 10, "evened": True, "n_starts": 2, "random_state": 2},
     "adaptive": {"max_rank": 8, "grid": "adaptive", "n_points": 10, "random_state": 3},
 }
+EARLY = 99
+"""Exit code of a command that was interrupted before its first line."""
+
 RESULTS = ("W.npy", "H.npy", "W.csv", "H.csv", "path.npz", "summary.json")
 
 
@@ -128,7 +132,12 @@ def _command(folder: Path, *options: str) -> int:
         stream.flush()
         os.dup2(os.open(folder / name, os.O_CREAT | os.O_WRONLY), stream.fileno())
     (folder / "began").touch()
-    return main(["fit", str(folder / "x.npy"), "--out", str(folder / "out"), "--seed", "0", *options])
+    try:
+        return main(["fit", str(folder / "x.npy"), "--out", str(folder / "out"), "--seed", "0", *options])
+    except KeyboardInterrupt as error:
+        if any(frame.name == "main" for frame in traceback.extract_tb(error.__traceback__)):
+            raise
+        return EARLY
 
 
 def _check_results(out: Path) -> str:
@@ -173,6 +182,8 @@ def interrupted(seed: int) -> str:
         if code == 0:
             require(written == "all", f"exit code 0, {written} of the files")
             return "finished before, exit code 0"
+        if code == EARLY:
+            return "before it had begun: not tried"
         require(code == 130, f"exit code {code}: {said[-100:]}")
         require("interrupted" in said, f"it says {said!r}")
     return "exit code 130, every file whole or not there"

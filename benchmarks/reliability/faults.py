@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
+import os
 import signal
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 
 PATIENCE = 300.0
 """Seconds without a word from a trial after which it counts as hung."""
@@ -73,15 +75,18 @@ def tried(group: str, fault: Fault, trials: int, patience: float = PATIENCE) -> 
 
 
 def _in_child(fault: Fault, seeds: range, patience: float) -> Iterator[tuple[int, bool, str]]:
-    """What a child tells of its trials; at its early end, of the trial that it died of."""
+    """What a child tells of its trials; at its early end, of the trial that it died of.
+
+    The child leads a group of processes, none of which outlives it.
+    """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_tell, args=(fault, seeds, theirs))
     child.start()
     theirs.close()
-    pending = iter(seeds)
+    finished = False
     try:
-        for seed in pending:
+        for seed in seeds:
             if not ours.poll(patience):
                 yield seed, False, f"no answer in {patience:g} s"
                 return
@@ -91,14 +96,17 @@ def _in_child(fault: Fault, seeds: range, patience: float) -> Iterator[tuple[int
                 child.join()
                 yield seed, False, f"the process died: {_exit(child.exitcode)}"
                 return
+        finished = True
     finally:
-        child.kill() if child.is_alive() and next(pending, None) is not None else child.join(patience)
-        child.kill()
+        wait([child.sentinel], patience if finished else 0.0)
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # and whatever it has started
         child.join()
         ours.close()
 
 
 def _tell(fault: Fault, seeds: range, told: Connection) -> None:
+    os.setsid()
     for seed in seeds:
         told.send((seed, *_outcome(fault, seed)))
     told.close()

@@ -31,7 +31,7 @@ def _fit(X: Any, rng: np.random.Generator) -> str:
 TAKERS: tuple[Entry, ...] = (
     path, partial(path, evened=True), partial(path, grid="adaptive", n_points=8),
     _fit, fit_given, discrete, compare,
-    *(partial(baseline, name) for name in METHODS if name not in ("stability", "cv-wold", "ard")),
+    *(partial(baseline, name) for name in METHODS),
 )  # fmt: skip
 
 
