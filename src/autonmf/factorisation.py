@@ -30,7 +30,7 @@ from autonmf.path import (
     explore_evened,
     polish,
 )
-from autonmf.path.spread import polish_rows, refuse_unsupported
+from autonmf.path.spread import refuse_unsupported
 from autonmf.selection import RankEstimate, check_rule, choose_rank
 
 SAME = 1e-4
@@ -156,19 +156,15 @@ def _by_rows(W: Array, dtype: Any = None) -> Array:
 
 
 def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> Polished:
-    polished = (
-        polish_rows(workspace, point, options)
-        if is_rows(point.U)
-        else polish(
-            workspace,
-            point.U,
-            point.V,
-            solver=options.solver,
-            mu=options.mu,
-            delta=options.delta,
-            tol=options.tol,
-            max_iter=options.max_iter,
-        )
+    polished = polish(
+        workspace,
+        point.U,
+        point.V,
+        solver=options.solver,
+        mu=options.mu,
+        delta=options.delta,
+        tol=options.tol,
+        max_iter=options.max_iter,
     )
     if polished.point.rank == 0:
         raise ValueError(options.too_heavy)

@@ -65,7 +65,8 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "autonmf"
     message = str(getattr(error, "format_message", error.__str__)()).rstrip(".").replace("Value error, ", "")
-    return f"{message}. Try '{command} --help'."
+    stop = "" if message.endswith("?") else "."
+    return f"{message}{stop} Try '{command} --help'."
 
 
 def _version(wanted: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ NEXT = """\
 Now try your own data, a table of numbers that are not negative:
     {autonmf} fit FILE                 show the rank, and why
     {autonmf} fit FILE --out results   also write the parts
-    {autonmf} report FILE              write an interactive page about it (needs autonmf[report])
+    {autonmf} report FILE              write an interactive page about it{needs}
     {autonmf} fit --help               every option"""
 
 
@@ -73,7 +74,8 @@ def run(seed: int, as_json: bool) -> None:
         print_paragraph(f"{example.name}: rank {result.rank}, because {result.why}.")
     print_paragraph(EXPLANATION)
     print_paragraph(f"Kernels in use: {kernels.BACKEND}.")
-    print(NEXT.format(autonmf=_command()))
+    needs = " (needs autonmf[report])" if find_spec("plotly") is None else ""
+    print(NEXT.format(autonmf=_command(), needs=needs))
 
 
 def _synthetic(seed: int) -> Example:

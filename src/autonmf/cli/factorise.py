@@ -15,7 +15,15 @@ from autonmf.path import PathOptions
 
 __all__ = ["Factorisation", "factorise"]
 
-MASK = "Pass missing='mask' to leave these entries out"
+TYPED = {
+    "Pass missing='mask' to leave these entries out, or fill them first, "
+    "for example with sklearn.impute.SimpleImputer.": "Use --missing mask to leave these entries out, or "
+    "fill them in the file first.",
+    "shift it (X - X.min()), clip it (X.clip(min=0)), or take magnitudes.": "shift them, set them to zero or "
+    "take magnitudes in the file first.",
+    "Divide X by its maximum first;": "Use --normalize max;",
+}
+"""Remedies in code, and what they are for those who type commands."""
 
 
 def factorise(
@@ -49,8 +57,11 @@ def factorise(
 def _data(X: Any, missing: Missing) -> Data:
     try:
         return as_data(X, missing=missing.value)
-    except ValueError as error:  # its remedies are parameters, which nobody can type here
-        raise ValueError(str(error).replace(MASK, "Use --missing mask to leave these entries out")) from error
+    except ValueError as error:
+        message = str(error)
+        for code, words in TYPED.items():
+            message = message.replace(code, words)
+        raise ValueError(message) from error
 
 
 def _check_rank(shape: tuple[int, int], wanted: int | None) -> None:

@@ -75,7 +75,9 @@ MissingEntries = Annotated[
 
 NComponents = Annotated[
     int | None,
-    _search("--n-components", "-k", min=1, metavar="N", help="Use this rank. Default: the data decide."),
+    _search(
+        "--n-components", "--rank", "-k", min=1, metavar="N", help="Use this rank. Default: the data decide."
+    ),
 ]
 MaxRank = Annotated[
     int | None,

@@ -69,7 +69,11 @@ def _command(source: Input, search: Search, look: Look, page: Page) -> str:
     ):
         if value != default:
             words += [f"--{flag}", value]
-    for flag, switch in (("transpose", source.transpose), ("column-order", look.column_order)):
+    for flag, switch in (
+        ("transpose", source.transpose),
+        ("column-order", look.column_order),
+        ("force", page.out != STREAM),  # the page is there by then
+    ):
         words += [f"--{flag}"] if switch else []
     for flag, choice in (("header", source.header), ("labels", source.labels)):
         words += [] if choice is None else [f"--{flag}" if choice else f"--no-{flag}"]

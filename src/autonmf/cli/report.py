@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from autonmf.cli.summary import headline, summary_of
 from autonmf.readers import Table
 
 if TYPE_CHECKING:
+    from autonmf.report.axis import Axis
     from autonmf.report.reading import Reading
 
 
@@ -35,6 +34,8 @@ def run(source: Input, search: Search, look: Look, page: Page) -> None:
     from autonmf.report.write import write_page
 
     reading = _reading(table, look)
+    if look.kind is None and look.image_shape is None and not page.quiet:
+        say("note", _how_shown(reading))
     if target != STREAM:
         _check_folder(target)
     with progress(source.name, search, quiet=page.quiet or page.json) as reporter:
@@ -103,8 +104,7 @@ def _plotly() -> str:
 def _reading(table: Table, look: Look) -> Reading:
     from autonmf.report.reading import reading_of
 
-    curves = look.kind in (None, Kind.spectrum, Kind.template) and look.image_shape is None
-    wavelengths = numbers_in(table.column_names) if curves else None
+    axis = _axis(table, look)
     try:
         return reading_of(
             table.X.shape,
@@ -112,13 +112,32 @@ def _reading(table: Table, look: Look) -> Reading:
             sample_names=table.row_names,
             image_shape=look.image_shape,
             order="F" if look.column_order else "C",
-            wavelengths=wavelengths,
+            wavelengths=None if axis is None else axis.values,
             map_shape=look.map_shape,
             kind=None if look.kind is None else look.kind.value,
+            axis_label=None if axis is None else axis.label,
             n_top=look.n_top,
         )
     except ValueError as error:
         raise Failure(_as_options(str(error)), BAD_USAGE) from error
+
+
+def _axis(table: Table, look: Look) -> Axis | None:
+    """The numbers in the names of columns: those of a measure, or any where curves are asked for."""
+    from autonmf.report.axis import axis_of
+
+    axis = axis_of(table.column_names) if look.image_shape is None else None
+    asked = look.kind in (Kind.spectrum, Kind.template)
+    return axis if axis is not None and (asked or (axis.measured and look.kind is None)) else None
+
+
+def _how_shown(reading: Reading) -> str:
+    """How components are shown where nobody said it, and what to type for another form."""
+    if reading.kind == "words":
+        return "Components are shown as words; --kind spectrum draws curves."
+    if reading.feature_names is None:
+        return "Components are shown as curves; --image-shape RxC draws images."
+    return f"Components are shown as curves over {reading.axis_label}; --kind words lists names."
 
 
 def _as_options(message: str) -> str:
@@ -127,13 +146,3 @@ def _as_options(message: str) -> str:
         option = f"--{name.replace('_', '-')}"
         message = message.replace(f"{name}=(rows, columns)", f"{option} RxC").replace(name, option)
     return message
-
-
-def numbers_in(names: list[str] | None) -> list[float] | None:
-    """Names of columns that are increasing numbers, as those of spectra are: wavelengths, energies, times."""
-    try:
-        values = [float(name) for name in names or ()]
-    except ValueError:
-        return None
-    rising = all(low < high for low, high in pairwise(values)) and all(map(isfinite, values))
-    return values if len(values) > 1 and rising else None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
+from autonmf.data.spread import by_columns
 from autonmf.model.objective import Problem
 from autonmf.path.result import PathPoint
 from autonmf.path.workspace import Workspace
@@ -47,7 +46,7 @@ def polish(
     chosen = make_solver(solver).plateau()
 
     def settled(matrix: Data, U: Array, V: Array, tol: float, max_iter: int) -> Run:
-        U, V = (np.asfortranarray(factor, dtype=matrix.dtype) for factor in (U, V))
+        U, V = (by_columns(factor, matrix.dtype) for factor in (U, V))
         stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
         return run(chosen, chosen.init(Problem(matrix, mu=mu, delta=delta), U, V), stopping)
 

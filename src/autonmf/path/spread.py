@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 
 from autonmf import kernels
-from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.data.spread import Tall, by_columns, total, workers_of
+from autonmf.data.spread import Tall, total, workers_of
 from autonmf.model.lazy import lazy_projection
-from autonmf.model.objective import Problem
 from autonmf.path.options import PathOptions
-from autonmf.path.polishing import CHEAP_ITERATIONS, TIGHTER, WINDOW, Polished
-from autonmf.path.result import PathPoint, RankPath, Visit
-from autonmf.path.workspace import Workspace
-from autonmf.solvers import Run, State, Stopping, make_solver, run
+from autonmf.path.result import RankPath, Visit
+from autonmf.solvers import State
 
 
 def refuse_unsupported(options: PathOptions) -> None:
@@ -39,27 +35,6 @@ def refuse_unsupported(options: PathOptions) -> None:
             "a checkpoint holds factors of X that are on the client, and those of a Dask array are on its "
             "workers, which the scheduler replaces when they fail: leave checkpoint out"
         )
-
-
-def polish_rows(workspace: Workspace, point: PathPoint, options: PathOptions) -> Polished:
-    """`polish`, where U is on the workers."""
-    solver = make_solver(options.solver).plateau()
-
-    def settled(matrix: Data, U: Array, V: Array, tol: float, max_iter: int) -> Run:
-        U, V = (by_columns(factor, matrix.dtype) for factor in (U, V))
-        stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
-        problem = Problem(matrix, mu=options.mu, delta=options.delta)
-        return run(solver, solver.init(problem, U, V), stopping)
-
-    with one_pool():
-        U, V = workspace.inward(point.U, point.V)
-        spent, tol = 0, TIGHTER * options.tol
-        if workspace.compressed is not None:
-            first = settled(workspace.compressed, U, V, tol, min(options.max_iter, CHEAP_ITERATIONS))
-            U, V, spent, tol = first.state.U, first.state.V, first.n_iter, options.tol
-        last = settled(workspace.scaled, U, V, tol, options.max_iter)
-        last = replace(last, state=last.state.balanced().compact(), n_iter=spent + last.n_iter)
-        return Polished(workspace.direct().point(0.0, last), last.converged)
 
 
 def end_of_plateau(state: State) -> float:

@@ -10,6 +10,7 @@ from autonmf.report.subject import Subject
 from autonmf.report.wording import in_words, percent, percents, ranges
 from autonmf.selection import RankEstimate
 from autonmf.selection.automatic import CREDIBLE
+from autonmf.selection.automatic import SURE as MOST_SURE
 
 SURE, LIKELY = 0.9, 0.6
 """Confidences from which on a choice is called clear, and likely."""
@@ -100,7 +101,18 @@ def _sure(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:
         else "The choice is likely, not certain" if sure >= LIKELY
         else "The choice is uncertain"
     )  # fmt: skip
-    return f"{words}: {percent(sure)}. {_runner_up(estimate, candidates)}"
+    return f"{words}: {percent(sure)}. {_runner_up(estimate, candidates)}{_capped(estimate)}"
+
+
+def _capped(estimate: RankEstimate) -> str:
+    """Why the probabilities beside it do not add up to one, where they do not."""
+    chances = estimate.evidence.get("probability")
+    if estimate.rule != "auto" or chances is None or not max(chances) > MOST_SURE:
+        return ""
+    return (
+        f" Nothing is called surer than {percent(MOST_SURE)}: the rule was fitted to a few hundred matrices of "
+        "known rank, which do not tell more."
+    )
 
 
 def _runner_up(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:
