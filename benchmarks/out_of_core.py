@@ -1,8 +1,8 @@
 """A matrix larger than the memory that the process may use.
 
 A file of known rank is written in blocks, then factorised by a process whose anonymous memory the operating
-system limits (RLIMIT_DATA): an allocation beyond it fails, so that the run itself is the proof. Prints the rank,
-the time, and the peak of anonymous memory.
+system limits (RLIMIT_DATA): an allocation beyond it fails, so that the run itself is the proof. Prints the
+rank, the time, and the peak of anonymous memory.
 
     python benchmarks/out_of_core.py --gigabytes 20 --limit 4 --folder DIR [--kind hdf5|npy|zarr]
 """
@@ -76,9 +76,7 @@ def _target(kind: str, folder: Path, n: int, m: int, step: int) -> tuple[Path, A
 
         file = folder / "x.zarr"
         chunks = (max(1, step // 16), m)
-        return file, zarr.create_array(
-            store=file, shape=(n, m), chunks=chunks, dtype="f8", compressors=None
-        )
+        return file, zarr.create_array(store=file, shape=(n, m), chunks=chunks, dtype="f8", compressors=None)
     import h5py
 
     file = folder / "x.h5"

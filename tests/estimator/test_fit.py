@@ -26,8 +26,8 @@ CONFIGURATIONS = [
     AutoNMF(max_rank=2, rule="marginal", tau=2.0, random_state=0),
 ]
 
-# A random start depends on the number of rows, so a sample of weight two leads elsewhere than the sample twice.
-# test_weights.py compares the problems that are solved.
+# A random start depends on the number of rows: a sample of weight two leads elsewhere than the sample twice.
+# tests/weights compares the problems that are solved.
 UNLIKE = {
     f"check_sample_weight_equivalence_on_{kind}_data": "the start differs with the number of rows"
     for kind in ("dense", "sparse")
