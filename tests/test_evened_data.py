@@ -15,7 +15,6 @@ from scipy import sparse
 
 from autonmf.data import Data, Scaled, as_data, compress, even_out, to_unit_scale
 from autonmf.data.blocks import row_blocks
-from autonmf.data.evened import Evened
 
 STORAGES: dict[str, Callable[[np.ndarray], Any]] = {
     "C": np.ascontiguousarray,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def test_demo(run) -> None:
     assert re.search(r"Swimmer +256 x 1024 +16 +16 ", result.out)
     assert "synthetic: rank 10, because " in result.out
     assert "autonmf fit FILE" in result.out
+    assert ("needs autonmf[report]" in result.out) == (find_spec("plotly") is None)
     assert result.out.isascii()
     assert not set(result.out) & {"\x1b", "\r", "\b"}
 
@@ -53,6 +55,7 @@ def test_unknown_command(run) -> None:
     result = run("fly")
     assert (result.code, result.out) == (2, "")
     assert re.fullmatch(r"error: No such command 'fly'.*Try 'autonmf --help'\.\n", result.err)
+    assert run("fut").err.endswith("Did you mean 'fit'? Try 'autonmf --help'.\n")
 
 
 def test_json_of_demo(run) -> None:

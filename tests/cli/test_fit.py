@@ -106,6 +106,7 @@ def test_no_folder_where_the_file_is_bad(run, tmp_path: Path) -> None:
 
 def test_given_rank(run, counts: Path) -> None:
     assert "rank 7: this rank was asked for" in run("fit", counts, "--n-components", 7).out
+    assert "rank 4: this rank was asked for" in run("fit", counts, "--rank", 4).out
     found = json.loads(run("fit", counts, "-k", 12, "--json").out)
     assert (found["rank"], found["path"][0]["rank"], found["plausible"]) == (12, 12, None)
 
@@ -157,12 +158,18 @@ def test_variable(run, tmp_path: Path, low_rank: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1,2\n-3,4\n", "cannot factorise the matrix: Negative values"),
+        (
+            "1,2\n-3,4\n",
+            "data: shift all of them, set negative ones to zero or take magnitudes, in the file.",
+        ),
         ("a,b\n1,\n3,4\n", "note: One number is missing, at line 2, column 2 (b)."),
-        ("a,b\n1,NA\n3,4\n", "cannot factorise the matrix: X contains NaN. Use --missing mask"),
+        (
+            "a,b\n1,NA\n3,4\n",
+            "cannot factorise the matrix: X contains NaN. Use --missing mask to leave these",
+        ),
         ("1,inf\n3,4\n", "X contains infinity"),
         ("0,0\n0,0\n", "X is all zeros"),
-        ("1e200,2\n3,4\n", "Divide X by its maximum"),
+        ("1e200,2\n3,4\n", "do not fit double precision. Use --normalize max;"),
         ("1,2\n3\n4,5\n", "line 2: 1 cells where 2 are expected"),
         ("", "is empty"),
     ],
@@ -172,6 +179,7 @@ def test_bad_data(run, tmp_path: Path, content: str, message: str) -> None:
     result = run("fit", tmp_path / "x.csv", "--json")
     assert (result.code, result.out) == (1, "")
     assert message in result.err
+    assert not re.search(r"sklearn|X\.|missing=", result.err)
     assert sum(line.startswith("error: ") for line in result.err.splitlines()) == 1
     assert all(line.startswith(("error: ", "note: ")) for line in result.err.splitlines())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from autonmf import AutoNMF
-from autonmf.cli.factorise import MASK
+from autonmf.cli.factorise import TYPED
 from autonmf.data import as_data
 from autonmf.readers import npy, read_matrix
 
@@ -47,8 +48,9 @@ def test_they_are_refused_unless_asked_for(run, with_holes: Path) -> None:
 
 
 def test_the_advice_that_is_put_in_other_words_exists(holes: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=MASK):
-        as_data(holes)
+    for X, advice in zip((holes, -np.ones((2, 2)), np.full((2, 2), 1e200)), TYPED, strict=True):
+        with pytest.raises(ValueError, match=re.escape(advice)):
+            as_data(X)
 
 
 def test_a_checkpoint_is_gone_on_from(run, counts: Path, tmp_path: Path) -> None:

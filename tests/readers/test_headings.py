@@ -44,6 +44,9 @@ def test_an_axis_is_read_as_names(tmp_path: Path, first, body, labels: bool) -> 
     np.testing.assert_array_equal(table.X, body)
     np.testing.assert_allclose([float(name) for name in table.column_names], first)
     assert table.row_names == ([f"s{i}" for i in range(len(body))] if labels else None)
+    if labels:
+        assert table.doubts == ()  # "sample" stands over s0, s1, ...
+        return
     (doubt,) = table.doubts
     assert doubt.startswith(
         f"The first line, {table.column_names[0]} to {table.column_names[-1]}, is read as"
@@ -92,6 +95,15 @@ def test_whoever_says_it_is_asked_nothing(tmp_path: Path, header: bool) -> None:
     table = read(tmp_path, WAVELENGTHS, BODY, header=header)
     assert (table.column_names is not None, table.doubts) == (header, ())
     assert len(table.X) == len(BODY) + (not header)
+
+
+def test_a_first_cell_like_the_row_names_leaves_a_doubt(tmp_path: Path) -> None:
+    table = read(tmp_path, WAVELENGTHS, BODY, labels=True)
+    file = tmp_path / "x.csv"
+    file.write_text(file.read_text().replace("sample", "s99"))
+    (doubt,) = read_matrix(file).doubts
+    assert "is read as column names" in doubt
+    assert table.doubts == ()
 
 
 def test_decimal_commas(tmp_path: Path) -> None:

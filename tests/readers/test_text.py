@@ -132,7 +132,7 @@ def test_layout_can_be_forced(read) -> None:
 
 
 def test_doubtful_layouts_are_pointed_out(read) -> None:
-    spectra = "s,400,410,420,430,440\n" + "".join(f"p{i},3,1,{i},2,5\n" for i in range(6))
+    spectra = "p99,400,410,420,430,440\n" + "".join(f"p{i},3,1,{i},2,5\n" for i in range(6))
     assert "--no-header" in " ".join(read(spectra).doubts)
     assert read(spectra, header=True).doubts == ()
     assert read(spectra, header=False, labels=True).doubts == ()

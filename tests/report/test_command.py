@@ -15,7 +15,6 @@ import pytest
 
 from autonmf import AutoNMF
 from autonmf.cli import main
-from autonmf.cli.report import numbers_in
 from autonmf.datasets import load_swimmer
 
 
@@ -73,7 +72,7 @@ def test_pictures(run: Callable, tmp_path: Path, stored) -> None:
     found = stored(tmp_path / "deep/er/page.html")
     assert (found["title"], found["form"]["shape"], found["rank"]) == ("T & T", [32, 32], 16)
     assert shlex.split(found["recipe"]["shell"])[3:] == [
-        "--seed", "0", "--image-shape", "32x32", "--title", "T & T", "--out", "deep/er/page.html"
+        "--seed", "0", "--image-shape", "32x32", "--title", "T & T", "--out", "deep/er/page.html", "--force"
     ]  # fmt: skip
 
 
@@ -85,7 +84,7 @@ def test_the_code_and_the_command_on_the_page_lead_back(
     page = tmp_path / "counts-report.html"
     recipe = stored(page)["recipe"]
     first = page.read_bytes()
-    assert main([*shlex.split(recipe["shell"])[1:], "--force"]) == 0
+    assert main(shlex.split(recipe["shell"])[1:]) == 0
     assert page.read_bytes() == first
     names: dict[str, AutoNMF] = {}
     exec(recipe["python"], names)
@@ -117,15 +116,6 @@ def test_a_bad_file(run: Callable, tmp_path: Path) -> None:
     assert run("missing.csv") == (1, "", "error: missing.csv does not exist\n")
 
 
-@pytest.mark.parametrize(
-    ("names", "numbers"),
-    [(["400.5", "401", "7e2"], [400.5, 401.0, 700.0]), (["2", "1"], None), (["1", "b"], None),
-     (["1", "nan"], None), (["1", "inf"], None), (["1"], None), (None, None)],
-)  # fmt: skip
-def test_names_that_are_wavelengths(names: list[str] | None, numbers: list[float] | None) -> None:
-    assert numbers_in(names) == numbers
-
-
 def test_spectra_by_their_header(run: Callable, tmp_path: Path, low_rank: np.ndarray, stored) -> None:
     axis = np.linspace(400, 790, 40)
     np.savetxt(tmp_path / "s.csv", low_rank, delimiter=",", header=",".join(map(str, axis)), comments="")
@@ -133,6 +123,43 @@ def test_spectra_by_their_header(run: Callable, tmp_path: Path, low_rank: np.nda
     form = stored(tmp_path / "s-report.html")["form"]
     assert (form["kind"], form["map"], form["axis_label"]) == ("spectrum", True, "wavelength")
     assert form["axes"]["full"] == axis.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "label", "note"),
+    [("{} nm", [], "nm", "note: Components are shown as curves over nm; --kind words lists names."),
+     ("cm-1_{}", [], "cm-1", "note: Components are shown as curves over cm-1; --kind words lists names."),
+     ("X{}", ["--kind", "spectrum"], "X", None)],
+)  # fmt: skip
+def test_numbers_with_units_are_an_axis(
+    run: Callable,
+    tmp_path: Path,
+    low_rank: np.ndarray,
+    stored,
+    name: str,
+    options: list[str],
+    label: str,
+    note,
+) -> None:
+    axis = np.linspace(790, 400, 40)
+    header = ",".join(name.format(x) for x in axis)
+    np.savetxt(tmp_path / "s.csv", low_rank, delimiter=",", header=header, comments="")
+    code, _, err = run("s.csv", "--max-rank", 4, *options)
+    assert code == 0
+    assert [line for line in err.splitlines() if "shown as" in line] == ([note] if note else [])
+    form = stored(tmp_path / "s-report.html")["form"]
+    assert (form["kind"], form["axis_label"], form["axes"]["full"]) == ("spectrum", label, axis.tolist())
+
+
+def test_names_that_only_count_are_words(run: Callable, counts: Path) -> None:
+    note = "note: Components are shown as words; --kind spectrum draws curves.\n"
+    assert note in run("counts.csv", "--max-rank", 4)[2]
+    assert note not in run("counts.csv", "--max-rank", 4, "--force", "--kind", "words")[2]
+
+
+def test_columns_without_names(run: Callable, tmp_path: Path, low_rank: np.ndarray) -> None:
+    np.save(tmp_path / "x.npy", low_rank)
+    assert "shown as curves; --image-shape RxC draws images" in run("x.npy", "--max-rank", 4)[2]
 
 
 def test_without_plotly_nothing_is_computed(tmp_path: Path, counts: Path) -> None:

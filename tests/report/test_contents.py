@@ -17,7 +17,7 @@ from autonmf.report.fit import fits
 from autonmf.report.reading import reading_of
 from autonmf.report.recipe import recipe_of
 from autonmf.report.subject import Factors, Subject
-from autonmf.report.wording import percent
+from autonmf.report.wording import percent, plain
 
 
 @pytest.fixture
@@ -40,6 +40,7 @@ def test_the_answer(subject: Subject) -> None:
     answer, estimate = said(subject), subject.estimate
     assert answer.headline == "3 components"
     assert answer.why.lower().startswith(estimate.why.lower())
+    assert f"lowers the loss {plain(estimate.evidence['ratio'][2])} times as much" in answer.why
     second = int(np.argsort(-estimate.evidence["probability"])[1]) + 1
     assert f"The choice is clear: {percent(estimate.confidence)}. The runner-up is {second} (" in answer.sure
     left = [percent(subject.path.relative_losses[rank - 1]) for rank in (2, 3, 4)]
@@ -60,6 +61,16 @@ def test_how_sure(subject: Subject, confidence: float, words: str) -> None:
     answer = said(replace(subject, estimate=estimate))
     assert words in answer.sure
     assert "the rank is one of 2 to 4 and 7." in answer.sure
+
+
+@pytest.mark.parametrize(("likeliest", "capped"), [(0.9999, True), (0.98, False)])
+def test_why_the_confidence_ends_where_it_does(subject: Subject, likeliest: float, capped: bool) -> None:
+    chances = np.full_like(subject.estimate.evidence["probability"], 1e-6)
+    chances[2] = likeliest
+    evidence = subject.estimate.evidence | {"probability": chances}
+    estimate = replace(subject.estimate, evidence=evidence, confidence=min(likeliest, 0.99))
+    answer = said(replace(subject, estimate=estimate))
+    assert (f"Nothing is called surer than {percent(0.99)}" in answer.sure) == capped
 
 
 def test_no_probability_is_above_the_confidence(subject: Subject) -> None:
@@ -135,7 +146,7 @@ def test_a_sentence_for_every_rank(subject: Subject) -> None:
     sentences = [sentence(evidence, rank) for rank in evidence.ranks]
     assert len(set(sentences)) == len(sentences)
     ratio = subject.estimate.evidence["ratio"][2]
-    assert f"Component 3 lowers the loss {ratio:.3g} times as much as the next one would." in sentences[2]
+    assert f"Component 3 lowers the loss {plain(ratio)} times as much as the next one would." in sentences[2]
     assert "looks like noise" in sentences[2]
     assert "has structure" in sentences[0]
     assert sentence(evidence, 99) == "The rule did not look at this rank."

@@ -19,8 +19,8 @@ TYPED = {
     "Pass missing='mask' to leave these entries out, or fill them first, "
     "for example with sklearn.impute.SimpleImputer.": "Use --missing mask to leave these entries out, or "
     "fill them in the file first.",
-    "shift it (X - X.min()), clip it (X.clip(min=0)), or take magnitudes.": "shift them, set them to zero or "
-    "take magnitudes in the file first.",
+    "shift it (X - X.min()), clip it (X.clip(min=0)), or take magnitudes.": "shift all of them, set "
+    "negative ones to zero or take magnitudes, in the file.",
     "Divide X by its maximum first;": "Use --normalize max;",
 }
 """Remedies in code, and what they are for those who type commands."""

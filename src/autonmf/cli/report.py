@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
 
 from autonmf.cli.choices import Kind
@@ -88,7 +88,7 @@ def _check_folder(target: Path) -> None:
     """Make the folder, and make sure that files can be written there."""
     with explained(f"write to {target.parent}"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target.parent):
+        with TemporaryFile(dir=target.parent):
             pass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import Enum
 from itertools import pairwise
@@ -50,6 +51,16 @@ def heading_of(first: Line, rest: Sequence[Line]) -> Heading:
     if min(alike) == 1 or not (enough or apart):
         return Heading.data
     return Heading.names if enough and (even or apart) and max(alike) < MOSTLY else Heading.unclear
+
+
+def is_corner(cell: str, labels: Sequence[str]) -> bool:
+    """Whether the first cell stands over a column of row names rather than being one of them."""
+    return bool(cell.strip()) and _letters(cell) not in map(_letters, labels)
+
+
+def _letters(cell: str) -> str:
+    """A name without its numbers."""
+    return re.sub(r"[\d.,]+", "0", cell.strip())
 
 
 def _share(line: Line, rising: bool) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from autonmf.readers.cells import DECIMAL_COMMA, is_empty, is_name, number
-from autonmf.readers.headings import ENOUGH, Heading, heading_of
+from autonmf.readers.headings import ENOUGH, Heading, heading_of, is_corner
 
 SEPARATORS = "\t;,| "
 """In order of preference where the numbers do not tell."""
@@ -94,6 +94,8 @@ def find_layout(
         if not header:
             heading = _heading(top[labelled:], [cells[labelled:width] for cells in body], separator)
             header = heading is Heading.names
+            if header and labelled and is_corner(top[0], [cells[0] for cells in body]):
+                heading = None  # its first cell tells the same
     names = [cell.strip() for cell in (top if shorter else top[labelled:])] if header else None
     return Layout(separator, width, names, labelled, trailing, comments + bool(header), heading)
 

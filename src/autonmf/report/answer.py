@@ -110,8 +110,8 @@ def _capped(estimate: RankEstimate) -> str:
     if estimate.rule != "auto" or chances is None or not max(chances) > MOST_SURE:
         return ""
     return (
-        f" Nothing is called surer than {percent(MOST_SURE)}: the rule was fitted to a few hundred matrices of "
-        "known rank, which do not tell more."
+        f" Nothing is called surer than {percent(MOST_SURE)}: the rule was fitted to a few hundred matrices "
+        "of known rank, which do not tell more."
     )
 
 

@@ -16,13 +16,14 @@ FORMS = (
 AROUND = " \t_-:=.,;()[]"
 """What stands between a number and its unit."""
 
-QUANTITIES = frozenset(
-    "nm um µm μm micron microns angstrom cm-1 cm^-1 cm⁻¹ 1/cm ev kev mev hz khz mhz ghz thz ppm m/z mz "
-    "wavelength wavenumber frequency energy lambda".split()
-)
+QUANTITIES = {
+    "nm", "um", "µm", "μm", "micron", "microns", "angstrom", "cm-1", "cm^-1", "cm⁻¹", "1/cm",
+    "ev", "kev", "mev", "hz", "khz", "mhz", "ghz", "thz", "ppm", "m/z", "mz",
+    "wavelength", "wavenumber", "frequency", "energy", "lambda",
+}  # fmt: skip
 """Units, and what is measured in them, on either side of a number."""
 
-BEHIND = frozenset("å s ms us µs μs sec min h".split())
+BEHIND = {"å", "s", "ms", "us", "µs", "μs", "sec", "min", "h"}
 """Units behind a number only: names like s1 count samples."""
 
 
