@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -66,6 +67,11 @@ def attempt(fit: Fit, warm: dict[str, int], seed: int) -> str:
     if now["bytes"] > warm["bytes"] + GROWTH:  # perhaps only what Python has not yet given back
         gc.collect()
         now = state()
+    for _ in range(50):  # threads of a pool that is closed take a moment to end
+        if now["threads"] <= warm["threads"]:
+            break
+        time.sleep(0.1)
+        now["threads"] = threading.active_count()
     grown = now["bytes"] - warm["bytes"]
     require(grown <= GROWTH, f"{grown / 2**20:.1f} MiB more after {seed + 1} fits")
     require(now["files"] <= warm["files"], f"{now['files']} open files, {warm['files']} before")

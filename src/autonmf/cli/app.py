@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0: done; 1: something is wrong with the data or the disk; 2: with the command; 130: interrupted.
     """
-    tolerate_encoding()
     try:
+        tolerate_encoding()
         result = app(arguments, prog_name="autonmf", standalone_mode=False)
         sys.stdout.flush()
     except Failure as failure:
