@@ -63,7 +63,7 @@ def test_large_programs_travel_once(data: Any, monkeypatch: pytest.MonkeyPatch) 
     V = RNG.random((30, 2))
     expected = data.right(V).gathered()
     monkeypatch.setattr(workers, "LARGE_PROGRAM", 10)
-    np.testing.assert_allclose(data.right(V).gathered(), expected, rtol=1e-14)
+    np.testing.assert_array_equal(data.right(V).gathered(), expected)
 
 
 def test_precision_is_kept(data: Any) -> None:

@@ -1,4 +1,4 @@
-"""`AutoNMF(missing="mask")`, ``sample_weight`` and ``weights``: what goes in, comes out and is refused."""
+"""`AutoNMF(missing="mask")`, ``sample_weight`` and ``weights``: what goes in and comes out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 
 import autonmf
 from autonmf import AutoNMF, RankPath, rank_path
-from autonmf.baselines import cross_validate, svht
 
 MASKED = {"missing": "mask", "max_rank": 6, "random_state": 0}
 
@@ -286,74 +285,16 @@ def test_report(storage, X: np.ndarray, tmp_path) -> None:
     assert "Missing" in page
 
 
-# What is refused
-
-
-def test_missing_entries_need_to_be_asked_for(X: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="missing='mask'"):
-        AutoNMF().fit(X)
-    with pytest.raises(ValueError, match="missing='mask'"):
-        rank_path(X)
-    with pytest.raises(ValueError, match="missing must be one of 'error', 'mask', got 'zero'"):
-        AutoNMF(missing="zero").fit(X)
-    with pytest.raises(TypeError, match="missing='mask'"):
-        AutoNMF().fit(np.ma.masked_invalid(X))
-    plain = AutoNMF(3, random_state=0).fit(np.nan_to_num(X))
-    with pytest.raises(ValueError, match="NaN"):
-        plain.transform(X)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"), [(np.inf, "infinity"), (-1.0, "Negative values"), (-np.inf, "infinity")]
-)
-@pytest.mark.parametrize("storage", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
-def test_other_bad_values_are_still_refused(storage, bad: float, message: str, X: np.ndarray) -> None:
-    X[3, 4] = bad
-    with pytest.raises(ValueError, match=message):
-        masked().fit(storage(X))
-
-
-@pytest.mark.parametrize(("bad", "message"), [(np.inf, "infinity"), (-1.0, "Negative values")])
-def test_bad_values_in_new_rows_are_refused(bad: float, message: str, X: np.ndarray) -> None:
-    model = masked().fit(X)
-    rows = np.array(X[:5])
-    rows[2, 3] = bad
-    for given in (rows, sparse.csr_matrix(rows)):
-        with pytest.raises(ValueError, match=message):
-            model.transform(given)
-
-
-@pytest.mark.parametrize("storage", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
-def test_nothing_known(storage) -> None:
-    with pytest.raises(ValueError, match="X is missing or zero everywhere"):
-        masked().fit(storage(np.full((6, 5), np.nan)))
-
-
-def test_compression_is_refused(X: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="engine='compressed' reads X only once"):
-        masked(engine="compressed").fit(X)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"weights": np.ones((60, 39))}, r"weights must have shape \(60, 40\)"),
-        ({"weights": -np.ones((60, 40))}, "finite and nonnegative"),
-        ({"weights": np.full((60, 40), np.nan)}, "finite and nonnegative"),
-        ({"weights": np.zeros((60, 40))}, "all zero"),
-        ({"weights": "many"}, "must be numbers"),
-        ({"sample_weight": np.ones(59)}, r"sample_weight must have shape \(60,\)"),
-        ({"sample_weight": np.ones((60, 1))}, r"sample_weight must have shape \(60,\)"),
-        ({"sample_weight": -np.ones(60)}, "finite and nonnegative"),
-        ({"sample_weight": np.zeros(60)}, "all zero"),
-    ],
-)
-def test_bad_weights_are_refused(given: dict[str, Any], message: str, low_rank: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=message):
-        AutoNMF().fit(low_rank, **given)
-
-
-def test_methods_that_we_compare_with_refuse_missing_entries(X: np.ndarray) -> None:
-    for method in (svht, cross_validate, autonmf.compare_ranks):
-        with pytest.raises(ValueError, match="NaN"):
-            method(X)
+def test_at_rank_takes_the_weights_of_the_fit(low_rank: np.ndarray) -> None:
+    """Polished on the weighted loss; without the weights X is not what was fitted."""
+    rng = np.random.default_rng(0)
+    weights, sample_weight = rng.uniform(0.2, 1.0, low_rank.shape), rng.integers(0, 3, len(low_rank))
+    model = AutoNMF(3, max_rank=6, random_state=0).fit(low_rank, sample_weight=sample_weight, weights=weights)
+    other = model.at_rank(4, low_rank, sample_weight=sample_weight, weights=weights)
+    kept = sample_weight > 0
+    w = (weights * sample_weight[:, None])[kept]
+    assert 0.5 * other.reconstruction_err_**2 <= model.path_.at_rank(4).loss * (1 + 1e-9)
+    point = model.path_.at_rank(4)
+    assert_allclose(point.loss, 0.5 * np.sum(w * (low_rank[kept] - point.U @ point.V.T) ** 2), rtol=1e-5)
+    with pytest.raises(ValueError, match="weights are not what the model was fitted to"):
+        model.at_rank(4, low_rank, sample_weight=kept.astype(float))

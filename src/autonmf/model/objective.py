@@ -50,13 +50,13 @@ class Problem:
         return lipschitz(gram, self.mu) + self.delta
 
 
-FEW_COLUMNS = 28
+NARROW = 28
 """Up to here BLAS's general product is faster than its symmetric one, which NumPy would take for BᵀB."""
 
 
 def gram(block: Array) -> Array:
     """BᵀB."""
-    if block.flags.f_contiguous and 0 < block.shape[1] <= FEW_COLUMNS:
+    if block.flags.f_contiguous and 0 < block.shape[1] <= NARROW:
         product = dgemm if block.dtype == np.float64 else sgemm
         return np.asarray(product(1.0, block, block, trans_a=True))
     return block.T @ block
