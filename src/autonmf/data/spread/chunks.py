@@ -11,7 +11,7 @@ from scipy import sparse
 
 from autonmf._types import Array
 from autonmf.data.blocks import squared_sum
-from autonmf.data.spread.program import Piece
+from autonmf.data.spread.program import Piece, aligned
 
 LARGE_BLOCK = 1 << 29
 """Bytes (as if dense): chunks are joined until a block has as many ..."""
@@ -85,12 +85,12 @@ def _dense(parts: list[Any], dtype: Any) -> Array:
             "X has chunks that are masked arrays, and their masks would be ignored: fill them first"
         )
     whole = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
-    return np.ascontiguousarray(whole, dtype=dtype)
+    return np.require(whole, dtype, ["C", "A"])
 
 
 def _sparse(parts: list[Any], dtype: Any) -> Any:
     whole = sparse.csr_matrix(parts[0]) if len(parts) == 1 else sparse.vstack(parts, format="csr")
-    whole = whole.astype(dtype, copy=False)
+    whole = aligned(whole.astype(dtype, copy=False))
     if not whole.has_canonical_format:
         whole = whole.copy()
         whole.sum_duplicates()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from autonmf._types import Array
 
@@ -47,20 +48,37 @@ Piece = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 def run(program: Program, own: tuple[Any, ...], *pieces: Piece) -> Piece:
     """Carry out a program on one block."""
-    inputs = [piece[0][place] for piece, place in zip(pieces, program.inputs, strict=False)]
+    inputs = [aligned(piece[0][place]) for piece, place in zip(pieces, program.inputs, strict=False)]
     done: list[Any] = []
 
     def value(arg: Any) -> Any:
         if isinstance(arg, Own):
-            return own[arg.place]
+            return aligned(own[arg.place])
         if isinstance(arg, Ref):
             return _times(done[arg.place] if arg.is_step else inputs[arg.place], arg)
-        return arg
+        return aligned(arg)
 
     for function, args in program.steps:
         done.append(function(*map(value, args)))
     results = tuple(function(*map(value, args)) for function, args in program.results)
     return tuple(done[place] for place in program.kept), results
+
+
+def aligned(value: Any) -> Any:
+    """The same where it may have travelled: a received array can begin at any byte.
+
+    NumPy copies an unaligned factor of a product, and its sums then differ in the last bit from those of the
+    same array on the worker that made it.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if not sparse.issparse(value):
+        return value
+    block: Any = value  # in CSR format
+    arrays = (block.data, block.indices, block.indptr)
+    if all(array.flags.aligned for array in arrays):
+        return block
+    return type(block)(tuple(map(aligned, arrays)), shape=block.shape)
 
 
 def whole(program: Program) -> Program:
