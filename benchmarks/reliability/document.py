@@ -27,8 +27,8 @@ python benchmarks/reliability --quick    # about a minute, and part of the test 
 
 An outcome that the line does not promise, an undocumented error, a warning of NumPy, NaN, a crash or a hang
 turns the line red. "Refused" is an error that says what to do (`ValueError` or `TypeError`; `ReadError` for
-files). "No worse than rank one": the loss is at most ½(‖X‖² - σ₁²), the least of any matrix of rank one, but
-for 1% of ½‖X‖² along a path, which spends few iterations at a rank, and 0.1% at the rank that was chosen.
+files). "No worse than rank one": at every rank of a path or a model the loss is at most ½(‖X‖² - σ₁²), the
+least of any matrix of rank one; single precision may be off by 1e-6 of ½‖X‖².
 """
 
 

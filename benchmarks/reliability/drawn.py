@@ -18,8 +18,8 @@ SOLVERS = ("pasm", "s-ipalm", "ipalm", "palm")
 GRIDS = ("exact", "adaptive")
 ENGINES = ("auto", "direct", "compressed")
 LARGEST_SIDE = 24
-ON_THE_WAY, POLISHED = 1e-2, 1e-3
-"""Of ‖X‖²: what the small budgets of a path, and the stop rule at the chosen rank, may leave."""
+ROUNDING = 1e-6
+"""Of ‖X‖²: how far losses in single precision may be off."""
 
 Draw = Callable[[np.random.Generator, int, int], Array]
 
@@ -94,8 +94,8 @@ def check_factor(*factors: Array) -> None:
 def check_path(path: RankPath) -> None:
     """Finite, nonnegative, no component zero, and no loss above that of the best matrix of rank one.
 
-    Of a path by way of the evened copy the last is true on that copy. Factors of a compressed X are in single
-    precision, where components that are 1e45 times fainter than others are zero.
+    Factors of a compressed X are in single precision, where components that are 1e45 times fainter than
+    others are zero.
     """
     require(len(path.points) > 0, "the path is empty")
     require(np.isfinite(path.losses).all(), "a loss is not finite")
@@ -103,20 +103,18 @@ def check_path(path: RankPath) -> None:
         check_factor(point.U, point.V)
         nonzero = point.U.any(axis=0) & point.V.any(axis=0)
         require(nonzero.all() or path.settings["engine"] == "compressed", "a component is zero")
-    if path.evidence is None:
-        losses, best = path.relative_losses, 2 * path.rank_one_loss / path.squared_norm
-    else:
-        losses, best = path.evidence.losses, 1 - path.evidence.spectrum[0]
-    require(losses.max() <= best + ON_THE_WAY, f"relative loss {losses.max():.3g}, at rank one {best:.3g}")
+    check_loss(path.losses.max(), path)
 
 
-def check_model(model: AutoNMF, W: Array) -> None:
-    check_factor(W, model.components_)
-    path = model.path_
-    error, best = model.reconstruction_err_**2, 2 * path.rank_one_loss
-    require(
-        error <= best + POLISHED * path.squared_norm, f"squared error {error:.3g}, at rank one {best:.3g}"
-    )
+def check_loss(loss: float, path: RankPath) -> None:
+    """No more than the best matrix of rank one leaves."""
+    relative, best = (2 * value / path.squared_norm for value in (loss, path.rank_one_loss))
+    require(relative <= best + ROUNDING, f"relative loss {relative:.8g}, at rank one {best:.8g}")
+
+
+def check_model(model: AutoNMF, *factors: Array) -> None:
+    check_factor(model.components_, *factors)
+    check_loss(0.5 * model.reconstruction_err_**2, model.path_)
 
 
 def same(first: RankPath, second: RankPath) -> bool:

@@ -17,6 +17,7 @@ from autonmf.data.spread.chunks import joined
 from autonmf.model.objective import gram, loss_of
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
+from autonmf.path.growing import grown
 
 RNG = np.random.default_rng(0)
 A, B = np.asfortranarray(RNG.random((240, 4))), np.asfortranarray(RNG.random((240, 4)))
@@ -132,3 +133,10 @@ def test_chunks_are_joined_by_their_sizes() -> None:
     assert joined((float("nan"), float("nan")), 10, 8) == [slice(0, 1), slice(1, 2)]
     large = (1 << 26,) * 20  # of 512 MB each, whatever their number
     assert joined(large, 1, 8) == [slice(i, i + 1) for i in range(20)]
+
+
+def test_solutions_are_grown_alike(data: Any, tall: np.ndarray) -> None:
+    for rank in (1, 3, 4):
+        there, here = grown(data, rank), grown(as_data(tall), rank)
+        assert there.loss == pytest.approx(here.loss, rel=1e-9)
+        np.testing.assert_allclose(there.V, here.V, atol=1e-8)

@@ -12,14 +12,13 @@ from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data, compress, compress_onto, even_out, to_unit_scale
 from autonmf.data.spread import by_columns, even_out_rows, is_spread
-from autonmf.model.objective import Problem
-from autonmf.model.spectral import explained_norm, leading_triplet
+from autonmf.model.spectral import spectral_norm
 from autonmf.path.explore import Exploration, explore
+from autonmf.path.growing import grown_point, no_worse_than_one
 from autonmf.path.options import PathOptions
 from autonmf.path.rescaling import scaled_init
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.workspace import Workspace
-from autonmf.solvers import Run, State
 
 
 def explore_evened(data: Data, options: PathOptions) -> Exploration:
@@ -49,14 +48,13 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         losses = np.array([solution.loss for solution in solutions]) / (0.5 * energy)
         del prepared
         view = workspace.compressed or workspace.scaled
-        u, sigma, v = leading_triplet(view)
         points, visits = _scaled_back(solutions, found.visits, workspace, a, b, options)
         path = RankPath(
             points=points,
             visits=visits,
             shape=data.shape,
             squared_norm=data.squared_norm(),
-            spectral_norm=explained_norm(view, u, sigma, v) * workspace.scale,
+            spectral_norm=spectral_norm(view) * workspace.scale,
             mu=options.mu * workspace.scale,
             delta=options.delta * workspace.scale,
             complete=found.complete,
@@ -72,7 +70,7 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
             spectrum_of_X=spectrum_of_X,
             complete=path.complete,
         )
-        path = replace(path, evidence=evidence, points=_with_leading(points, workspace, u * sigma, v))
+        path = replace(path, evidence=evidence, points=_mended(path, workspace))
     return Exploration(path, workspace)
 
 
@@ -85,16 +83,14 @@ def _spectrum(view: Workspace, fit: PathPoint, rng: np.random.Generator) -> tupl
     return np.asarray(np.maximum(squares, 0.0) / energy), energy * view.scale**2
 
 
-def _with_leading(
-    points: tuple[PathPoint, ...], workspace: Workspace, u: Array, v: Array
-) -> tuple[PathPoint, ...]:
-    """The points with the best one of rank one, where that was visited."""
-    if points[0].rank > 1:
-        return points
-    state = State.start(Problem(workspace.compressed or workspace.scaled), u, v).balanced()
-    best = workspace.point(np.nan, Run(state, points[0].n_iter, "leading pair"))
-    U, V = (factor.astype(points[0].U.dtype, copy=False) for factor in (best.U, best.V))
-    return (replace(best, U=U, V=V), *points[1:])
+def _mended(path: RankPath, workspace: Workspace) -> tuple[PathPoint, ...]:
+    """The points with the best one of rank one, and none that is worse."""
+    return tuple(
+        grown_point(point, workspace)
+        if point.rank == 1
+        else no_worse_than_one(point, workspace, path.rank_one_loss)
+        for point in path.points
+    )
 
 
 def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) -> Workspace:
@@ -114,8 +110,7 @@ def _scaled_back(
 
     The list is emptied on the way: a path is as large as a good part of X.
     """
-    problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
-    dtype, root = problem.data.dtype, np.sqrt(workspace.scale)
+    dtype, root = workspace.matrix.dtype, np.sqrt(workspace.scale)
     rows, columns = ((scales / root).astype(dtype)[:, None] for scales in (a, b))
     by_rank: dict[int, list[Visit]] = {}
     for visit in visits:
@@ -127,8 +122,7 @@ def _scaled_back(
         visit = min(here, key=lambda visit: visit.loss)
         factors = workspace.turned(solution.U * rows, solution.V * columns)
         U, V = (by_columns(factor, dtype) for factor in factors)
-        state = State.start(problem, U, V).balanced()
-        point = workspace.point(np.nan, Run(state, solution.n_iter, visit.reason))
+        point = workspace.point_at(U, V, solution.n_iter)
         points.append(point)
         spent = sum(visit.n_iter for visit in here)
         passed.append(visit._replace(lam=np.nan, loss=point.loss, n_iter=spent, next_lam=np.nan))

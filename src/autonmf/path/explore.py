@@ -17,6 +17,7 @@ from autonmf.model.objective import Problem
 from autonmf.model.spectral import spectral_norm
 from autonmf.path.confirm import misleads
 from autonmf.path.follow import Search, each_start
+from autonmf.path.growing import no_worse_than_one
 from autonmf.path.options import PathOptions
 from autonmf.path.result import RankPath, best_by_rank
 from autonmf.path.workspace import Workspace
@@ -73,7 +74,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             results = [search.from_start(0, U, V)]
         if not any(result.points for result in results):
             raise ValueError(options.too_heavy)
-        return RankPath(
+        path = RankPath(
             points=best_by_rank(point for result in results for point in result.points),
             visits=tuple(visit for result in results for visit in result.visits),
             shape=data.shape,
@@ -84,6 +85,8 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             complete=all(result.complete for result in results),
             settings=options.settings() | {"engine": workspace.engine},
         )
+        bound = path.rank_one_loss
+        return replace(path, points=tuple(no_worse_than_one(p, workspace, bound) for p in path.points))
 
     with one_pool():
         workspace = Workspace.of(data, scale=options.scale, tall=exact)

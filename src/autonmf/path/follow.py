@@ -107,7 +107,8 @@ class Search:
         found = Followed(complete=bool(track and track.finished))
         reached = None
         for visit, reached in track.stops(self.problem) if track else ():
-            U, V = self.workspace.outward(self.grid.solution(reached.state))
+            state = self.grid.solution(reached.state)
+            U, V = self.workspace.outward(state.U, state.V, state.gram_U, state.gram_V)
             on_X = self.workspace.compressed is None
             found.points.append(PathPoint(U, V, visit.loss, visit.lam, visit.n_iter, on_X))
             found.visits.append(visit)

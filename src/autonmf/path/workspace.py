@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
 from autonmf.data import Compressed, Data, compress, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.spread import by_columns, columns_of
-from autonmf.model.objective import is_trusted, loss_of
+from autonmf.model.balancing import balancing_scales, inverse_scales
+from autonmf.model.objective import gram, is_trusted, loss_of, rough_loss
 from autonmf.path.result import PathPoint
-from autonmf.solvers import Run, State
+from autonmf.solvers import Run
 
 ENGINES = ("auto", "direct", "compressed")
 
@@ -69,7 +70,7 @@ class Workspace:
     def engine(self) -> str:
         return "direct" if self.compressed is None else "compressed"
 
-    @property
+    @cached_property
     def matrix(self) -> Data:
         """What a path iterates on: X / s, or its compression in single precision."""
         return self.scaled if self.compressed is None else self.compressed.quick()
@@ -80,24 +81,41 @@ class Workspace:
         U, V = (by_columns(factor / root, self.scaled.dtype) for factor in (U, V))
         return self.turned(U, V)
 
-    def outward(self, state: State) -> tuple[Array, Array]:
-        """Balanced factors of X / s as the caller's: by decreasing energy, in the units of X."""
-        order = np.argsort(-state.gram_U.diagonal(), kind="stable")
-        root = np.asarray(np.sqrt(self.scale), dtype=_roomy(state.U.dtype, np.sqrt(self.scale)))
-        return self.turned(*(columns_of(factor, order) * root for factor in (state.U, state.V)))
+    def outward(self, U: Array, V: Array, gram_U: Array, gram_V: Array) -> tuple[Array, Array]:
+        """Factors of X / s as the caller's: balanced, by decreasing energy, in the units of X."""
+        norms_U, norms_V = np.sqrt(gram_U.diagonal()), np.sqrt(gram_V.diagonal())
+        order = np.argsort(-(norms_U * norms_V), kind="stable")
+        scales = balancing_scales(norms_U[order], norms_V[order])
+        root = np.asarray(np.sqrt(self.scale), dtype=_roomy(U.dtype, np.sqrt(self.scale)))
+        U = columns_of(U, order) * (scales * root)
+        V = columns_of(V, order) * (inverse_scales(scales) * root)
+        return self.turned(U, V)
 
     def point(self, lam: float, run: Run) -> PathPoint:
-        """A balanced solution as the caller will see it."""
+        """A solution as the caller will see it."""
         state = run.state
         if self.compressed is None:
             loss = state.loss
         else:
-            loss = state.rough_loss
-            few = self.exact and state.U.shape[1] <= FEW_COLUMNS
-            if few or not is_trusted(loss, state.problem.data):
-                loss = loss_of(self.compressed, state.U, state.V)
-        U, V = self.outward(state)
+            loss = self._seen(state.rough_loss, self.compressed, state.U, state.V)
+        U, V = self.outward(state.U, state.V, state.gram_U, state.gram_V)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
+
+    def point_at(self, U: Array, V: Array, n_iter: int) -> PathPoint:
+        """The same of factors of `matrix` that no λ of it led to."""
+        gram_U, gram_V = gram(U), gram(V)
+        if self.compressed is None:
+            loss = loss_of(self.scaled, U, V)
+        else:
+            loss = rough_loss(self.matrix.squared_norm(), self.matrix.inner(U, V), gram_U, gram_V)
+            loss = self._seen(loss, self.compressed, U, V)
+        U, V = self.outward(U, V, gram_U, gram_V)
+        return PathPoint(U, V, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
+
+    def _seen(self, loss: float, compressed: Compressed, U: Array, V: Array) -> float:
+        """A loss seen through the compression in single precision, or in double where that matters."""
+        few = self.exact and U.shape[1] <= FEW_COLUMNS
+        return loss_of(compressed, U, V) if few or not is_trusted(loss, self.matrix) else loss
 
     def turned(self, U: Array, V: Array) -> tuple[Array, Array]:
         """The factors of X as those of its transpose, or back, if the longer side is to be first."""
