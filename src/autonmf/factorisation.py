@@ -17,6 +17,7 @@ from autonmf.data.spread import is_rows, workers_of
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
 from autonmf.path import (
+    Exploration,
     LatePath,
     PathOptions,
     PathPoint,
@@ -97,16 +98,17 @@ def factorise(
         refuse_unsupported(options)
         down = replace(down, lambdas=False)  # they are found at the end
     with checkpointed(down, data, evened=evened) as down:
-        path, workspace = search(data, down)
+        found = search(data, down)
     estimate = None
     if n_components is None:
-        path, estimate = choose_rank(path, data, rule, tau=tau)
-        point = _chosen(path, workspace, estimate.rank)
+        path, estimate = choose_rank(found.path, data, rule, tau=tau)
+        found = replace(found, path=path)
+        point = _chosen(found, estimate.rank)
     else:
-        point = _wanted(path, n_components)
+        point = _wanted(found.path, n_components)
     if reached is not None:
         reached(point.rank)
-    polished, converged = _polished(workspace, point, options)
+    polished, converged = _polished(found.workspace, point, options)
     V = _padded(polished.V, n_components)
     with one_pool():
         W, loss = project(data, V)
@@ -116,10 +118,10 @@ def factorise(
         W=_by_rows(W, data.dtype),
         H=np.ascontiguousarray(V.T, dtype=data.dtype),
         loss=loss,
-        squared_norm=path.squared_norm,
-        late_path=LatePath(path, workspace, scales),
+        squared_norm=found.path.squared_norm,
+        late_path=LatePath(found, scales),
         estimate=estimate,
-        n_iter=sum(visit.n_iter for visit in path.visits) + polished.n_iter,
+        n_iter=sum(visit.n_iter for visit in found.path.visits) + polished.n_iter,
         converged=converged,
         seconds=time.monotonic() - began,
     )
@@ -171,13 +173,14 @@ def _polished(workspace: Workspace, point: PathPoint, options: PathOptions) -> P
     return polished
 
 
-def _chosen(path: RankPath, workspace: Workspace, rank: int) -> PathPoint:
+def _chosen(found: Exploration, rank: int) -> PathPoint:
     """The path's solution at a rank, or the leading singular pair if rank one was not visited."""
+    path = found.path
     if rank == 1 and 1 not in path.ranks:
-        u, sigma, v = leading_triplet(workspace.data)
+        u, sigma, v = leading_triplet(found.workspace.data)
         root = np.sqrt(sigma)
         return PathPoint(u * root, v * root, path.rank_one_loss, float(path.lambdas.max()), 0)
-    return path.at_rank(rank)
+    return found.at_rank(rank)
 
 
 def _down_to(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:

@@ -137,6 +137,6 @@ def test_chunks_are_joined_by_their_sizes() -> None:
 
 def test_solutions_are_grown_alike(data: Any, tall: np.ndarray) -> None:
     for rank in (1, 3, 4):
-        there, here = grown(data, rank), grown(as_data(tall), rank)
+        there, here = (grown(each, leading_triplet(each), rank) for each in (data, as_data(tall)))
         assert there.loss == pytest.approx(here.loss, rel=1e-9)
         np.testing.assert_allclose(there.V, here.V, atol=1e-8)

@@ -9,6 +9,7 @@ from sklearn.decomposition import NMF
 
 from autonmf import rank_path
 from autonmf.data import as_data
+from autonmf.model.spectral import leading_triplet
 from autonmf.path import Workspace
 from autonmf.path.growing import grown, no_worse_than_one
 from autonmf.path.result import PathPoint
@@ -30,7 +31,8 @@ MATRICES = {
 def test_losses_fall_from_the_best_of_rank_one(name: str, stored: type) -> None:
     X = MATRICES[name]
     least = 0.5 * np.square(np.linalg.svd(X)[1][1:]).sum()
-    states = [grown(as_data(stored(X)), rank) for rank in range(1, min(X.shape) + 1)]
+    data = as_data(stored(X))
+    states = [grown(data, leading_triplet(data), rank) for rank in range(1, min(X.shape) + 1)]
     losses = np.array([0.5 * np.square(X - state.U @ state.V.T).sum() for state in states])
     assert losses[0] == pytest.approx(least, abs=1e-12 * np.square(X).sum())
     assert (np.diff(losses) <= 1e-12 * np.square(X).sum()).all()
@@ -43,7 +45,7 @@ def test_losses_fall_from_the_best_of_rank_one(name: str, stored: type) -> None:
 def test_they_are_fair_solutions(name: str) -> None:
     X = MATRICES[name]
     peer = NMF(3, init="nndsvda", max_iter=2000, random_state=0).fit(X).reconstruction_err_ ** 2
-    state = grown(as_data(X), 3)
+    state = grown(as_data(X), leading_triplet(as_data(X)), 3)
     assert 2 * state.loss <= 1.25 * peer + 1e-12
 
 

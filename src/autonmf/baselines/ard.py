@@ -203,7 +203,7 @@ def ard_nmf(
     start, sketch = as_generator(random_state).spawn(2)
     with one_pool():
         workspace = Workspace.of(data).with_engine("auto", rank, sketch)
-        matrix: Data = workspace.compressed or workspace.scaled
+        matrix: Data = workspace.view
         n, m = matrix.shape
         mean = workspace.scaled.inner(np.ones((n, 1), matrix.dtype), np.ones((m, 1), matrix.dtype)) / (n * m)
         b, c = PRIORS[prior].constants(n + m, shape, mean, rank)

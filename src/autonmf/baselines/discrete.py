@@ -16,7 +16,6 @@ from autonmf._types import Array, Seed
 from autonmf.data import as_data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
-from autonmf.model.spectral import spectral_norm
 from autonmf.path import PathOptions, RankPath, Visit, Workspace
 from autonmf.path.result import best_by_rank
 from autonmf.solvers import Solver, make_solver, run
@@ -126,7 +125,7 @@ def discrete_path(
             )
             if result.reason == "time":
                 break
-        leading = spectral_norm(workspace.compressed or workspace.scaled) * workspace.scale
+        leading = workspace.spectral_norm
     return RankPath(
         points=best_by_rank(points),
         visits=tuple(visits),

@@ -122,7 +122,8 @@ def _runs_by_rank(
     """The solutions of every run, at each rank that all runs visited."""
     first, *others = rng.spawn(n_runs)
     options = PathOptions(max_rank=max_rank, random_state=first)
-    path, workspace = explore(data, options)
+    exploration = explore(data, options)
+    path, workspace = exploration.path, exploration.workspace
     with one_pool():
         runs = [path.points, *(_follow(workspace, options, int(path.ranks[-1]), start) for start in others)]
     found: dict[int, dict[int, PathPoint]] = {}

@@ -102,7 +102,7 @@ def compress(data: Data, rank: int, rng: np.random.Generator) -> Compressed:
 
 def compress_onto(data: Data, basis: Array) -> Compressed:
     """X compressed to the range of a given n x k matrix."""
-    basis = _orthonormal(_orthonormal(basis))  # twice: orthonormal to full precision
+    basis = _orthonormal(basis, exactly=True)
     R = data.left(_fortran(basis, data))
     return Compressed(by_columns(basis), R.astype(np.float64, copy=False), data.squared_norm())
 
@@ -111,8 +111,8 @@ def _fortran(array: Array, data: Data) -> Array:
     return by_columns(array, data.dtype)  # type: ignore[no-any-return]
 
 
-def _orthonormal(block: Array) -> Array:
-    """A nearly orthonormal basis of the columns, from their Gram matrix.
+def _orthonormal(block: Array, *, exactly: bool = False) -> Array:
+    """A basis of the columns from their Gram matrix, orthonormal to a few digits or to about 1e-12.
 
     Directions 1e-7 times weaker than the leading one carry nothing that a factorisation could use, and are
     left out.
@@ -124,10 +124,12 @@ def _orthonormal(block: Array) -> Array:
         pivots = factor.diagonal()
         if pivots.min() > 1e-5 * pivots.max():
             inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-            return kept(block @ inverse.T)  # type: ignore[no-any-return]
+            basis: Array = kept(block @ inverse.T)
+            return _orthonormal(basis) if exactly and pivots.min() < 1e-2 * pivots.max() else basis
     values, vectors = np.linalg.eigh(gram)
     strong = values > 1e-14 * values[-1]
-    return kept(block @ (vectors[:, strong] / np.sqrt(values[strong])))  # type: ignore[no-any-return]
+    basis = kept(block @ (vectors[:, strong] / np.sqrt(values[strong])))
+    return _orthonormal(basis) if exactly else basis
 
 
 def _triangle(first: Array, second: Array) -> Array:

@@ -16,6 +16,8 @@ import numpy as np
 
 from autonmf._types import Array
 
+SMALLEST = float(np.finfo(np.float64).tiny)
+
 
 class Merger(NamedTuple):
     """Components ``kept`` and ``gone`` become one: U_kept = [U_kept, U_gone] a, V_kept likewise with b."""
@@ -31,45 +33,68 @@ def merging_costs(gram_U: Array, gram_V: Array) -> Array:
     gram_U, gram_V = gram_U.astype(np.float64), gram_V.astype(np.float64)
     squares_U, squares_V = gram_U.diagonal(), gram_V.diagonal()
     energies = squares_U * squares_V
-    trace = energies[:, None] + energies[None, :] + 2.0 * gram_U * gram_V
-    determinant = _determinants(gram_U, squares_U) * _determinants(gram_V, squares_V)
+    trace = energies[:, None] + energies  # symmetric to the last bit, and so is what follows
+    trace += 2.0 * gram_U * gram_V
+    determinant = _determinants(gram_U, squares_U)
+    determinant *= _determinants(gram_V, squares_V)
     # The smaller root of x² - trace·x + determinant, in the form that does not cancel.
-    root = np.sqrt(np.maximum(trace**2 - 4.0 * determinant, 0.0))
-    costs = determinant / np.maximum(trace + root, np.finfo(np.float64).tiny)
-    np.fill_diagonal(costs, np.inf)
-    return np.asarray(costs)
+    root = np.square(trace)
+    root -= 4.0 * determinant
+    np.sqrt(np.maximum(root, 0.0, out=root), out=root)
+    root += trace
+    determinant /= np.maximum(root, SMALLEST, out=root)
+    determinant.flat[:: len(determinant) + 1] = np.inf
+    return determinant
 
 
 def cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
     """The pair of components whose merger raises the loss least, and how to merge them; balanced."""
     costs = merging_costs(gram_U, gram_V)
-    kept, gone = (int(index) for index in np.unravel_index(np.argmin(costs), costs.shape))
-    small_U, small_V = (_pair(gram, kept, gone) for gram in (gram_U, gram_V))
-    a, value = _leading(small_V @ small_U)
+    kept, gone = divmod(int(np.argmin(costs)), len(costs))
+    U, V = (_Pair.of(gram, kept, gone) for gram in (gram_U, gram_V))
+    a, value = _leading(V, U)
     if not value > 0:  # both components have vanished
         return Merger(kept, gone, np.array([1.0, 0.0]), np.array([1.0, 0.0]))
-    a /= np.sqrt(a @ small_U @ a)
-    b = small_U @ a  # v = [v_i, v_j] b has norm σ₁
-    sigma = np.sqrt(b @ small_V @ b)
-    return Merger(kept, gone, a * np.sqrt(sigma), b / np.sqrt(sigma))
+    norm = math.sqrt(U.square(*a))
+    a = a[0] / norm, a[1] / norm
+    b = U.times(*a)  # v = [v_i, v_j] b has norm σ₁
+    root = math.sqrt(math.sqrt(V.square(*b)))
+    return Merger(kept, gone, np.array(a) * root, np.array(b) / root)
 
 
-def _pair(gram: Array, i: int, j: int) -> Array:
-    return np.array([[gram[i, i], gram[i, j]], [gram[j, i], gram[j, j]]], dtype=np.float64)
+class _Pair(NamedTuple):
+    """The Gram matrix of two columns."""
+
+    first: float
+    both: float
+    second: float
+
+    @staticmethod
+    def of(gram: Array, i: int, j: int) -> _Pair:
+        return _Pair(float(gram[i, i]), float(gram[i, j]), float(gram[j, j]))
+
+    def times(self, x: float, y: float) -> tuple[float, float]:
+        return self.first * x + self.both * y, self.both * x + self.second * y
+
+    def square(self, x: float, y: float) -> float:
+        """The squared norm of the columns' combination with weights x and y."""
+        return self.first * x * x + 2.0 * self.both * x * y + self.second * y * y
 
 
-def _leading(matrix: Array) -> tuple[Array, float]:
-    """The leading eigenvector of a nonnegative 2 x 2 matrix, nonnegative too, and its eigenvalue."""
-    (p, q), (r, s) = matrix.tolist()
+def _leading(V: _Pair, U: _Pair) -> tuple[tuple[float, float], float]:
+    """The leading eigenvector of the product of two nonnegative matrices, nonnegative too; its eigenvalue."""
+    (p, r), (q, s) = V.times(U.first, U.both), V.times(U.both, U.second)
     half = 0.5 * (p - s)
     root = math.hypot(half, math.sqrt(q * r))
-    vector = (q, root - half) if half < 0 else (root + half, r)  # the form that does not cancel
-    largest = max(vector)
-    if not largest > 0:
-        return np.array([1.0, 0.0]), 0.5 * (p + s) + root
-    return np.array([entry / largest for entry in vector]), 0.5 * (p + s) + root
+    x, y = (q, root - half) if half < 0 else (root + half, r)  # the form that does not cancel
+    largest = max(x, y)
+    vector = (x / largest, y / largest) if largest > 0 else (1.0, 0.0)
+    return vector, 0.5 * (p + s) + root
 
 
 def _determinants(gram: Array, squares: Array) -> Array:
     """Determinant of every 2 x 2 Gram matrix, never negative."""
-    return np.asarray(np.maximum(squares[:, None] * squares[None, :] - gram**2, 0.0))
+    products: Array = squares[:, None] * squares
+    products -= np.square(gram)
+    np.maximum(products, 0.0, out=products)
+    return products

@@ -1,8 +1,8 @@
 """Solutions along increasing λ: every rank from an upper bound down to one."""
 
 from autonmf.path.confirm import confirm
-from autonmf.path.evened import explore_evened
-from autonmf.path.explore import explore
+from autonmf.path.evened import HARDLY_ITERATED, explore_evened
+from autonmf.path.explore import Exploration, explore
 from autonmf.path.follow import Progress
 from autonmf.path.options import GRIDS, PathOptions, default_max_rank
 from autonmf.path.plateaus import LatePath
@@ -16,7 +16,9 @@ from autonmf.path.workspace import ENGINES, Workspace
 __all__ = [
     "ENGINES",
     "GRIDS",
+    "HARDLY_ITERATED",
     "Evidence",
+    "Exploration",
     "LatePath",
     "PathOptions",
     "PathPoint",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,28 +10,30 @@ from autonmf._random import as_generator
 from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data, compress, compress_onto, even_out, to_unit_scale
-from autonmf.data.spread import by_columns, even_out_rows, is_spread
-from autonmf.model.spectral import spectral_norm
+from autonmf.data.spread import even_out_rows, is_spread
 from autonmf.path.explore import Exploration, explore
-from autonmf.path.growing import grown_point, no_worse_than_one
 from autonmf.path.options import PathOptions
 from autonmf.path.rescaling import scaled_init
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
+from autonmf.path.way_back import WayBack
 from autonmf.path.workspace import Workspace
+
+HARDLY_ITERATED = 25
+"""From this rank up a path only leads down: rules read the spectrum, and solutions wait to be scaled back."""
 
 
 def explore_evened(data: Data, options: PathOptions) -> Exploration:
     """Search a path of the evened copy Y of X, and scale its solutions back.
 
     What was seen on Y becomes the path's `Evidence`. No λ of X led to the solutions: it is NaN until
-    `with_plateaus` finds it.
+    `with_plateaus` finds it, and so are the losses of visits.
     """
     rng = as_generator(options.random_state)
     with one_pool():
         unit, scale = to_unit_scale(data)
         even = even_out_rows(unit) if is_spread(unit) else even_out(unit)
         a, b = (np.sqrt(scale) * scales for scales in (even.a, even.b))
-        found, prepared = explore(
+        found = explore(
             even,
             replace(
                 options,
@@ -42,36 +43,37 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
                 random_state=rng,
             ),
         )
-        workspace = _workspace(data, b if prepared.transposed else a, prepared, options)
-        solutions, found = list(found.points), replace(found, points=())
-        spectrum, energy = _spectrum(prepared, solutions[-1], rng)
-        losses = np.array([solution.loss for solution in solutions]) / (0.5 * energy)
-        del prepared
-        view = workspace.compressed or workspace.scaled
-        points, visits = _scaled_back(solutions, found.visits, workspace, a, b, options)
+        ranks, solutions, visits = found.path.ranks, list(found.path.points), _visits(found.path)
+        spectrum, energy = _spectrum(found.workspace, solutions[-1], rng)
+        losses, complete = found.path.losses / (0.5 * energy), found.path.complete
+        workspace = _workspace(data, b if found.workspace.transposed else a, found.workspace, options)
+        del found  # a path is as large as a good part of X
         path = RankPath(
-            points=points,
+            points=(),
             visits=visits,
             shape=data.shape,
             squared_norm=data.squared_norm(),
-            spectral_norm=spectral_norm(view) * workspace.scale,
+            spectral_norm=workspace.spectral_norm,
             mu=options.mu * workspace.scale,
             delta=options.delta * workspace.scale,
-            complete=found.complete,
+            complete=complete,
             settings=options.settings() | {"engine": workspace.engine},
         )
+        back = WayBack(workspace, a, b, path.rank_one_loss)
+        late = workspace.compressed is not None
+        higher = len(ranks) - np.searchsorted(ranks, HARDLY_ITERATED) - 1 if late else 0
+        points = tuple(back.point(solutions.pop(0)) for _ in range(len(ranks) - max(higher, 0)))
         spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], rng)
         evidence = Evidence(
             shape=path.shape,
-            ranks=path.ranks,
+            ranks=ranks,
             losses=losses,
-            losses_of_X=path.losses / (0.5 * energy_of_X),
+            losses_of_X=np.array([point.loss for point in points]) / (0.5 * energy_of_X),
             spectrum=spectrum,
             spectrum_of_X=spectrum_of_X,
             complete=path.complete,
         )
-        path = replace(path, evidence=evidence, points=_mended(path, workspace))
-    return Exploration(path, workspace)
+    return Exploration(replace(path, points=points, evidence=evidence), workspace, tuple(solutions), back)
 
 
 def _spectrum(view: Workspace, fit: PathPoint, rng: np.random.Generator) -> tuple[Array, float]:
@@ -83,16 +85,6 @@ def _spectrum(view: Workspace, fit: PathPoint, rng: np.random.Generator) -> tupl
     return np.asarray(np.maximum(squares, 0.0) / energy), energy * view.scale**2
 
 
-def _mended(path: RankPath, workspace: Workspace) -> tuple[PathPoint, ...]:
-    """The points with the best one of rank one, and none that is worse."""
-    return tuple(
-        grown_point(point, workspace)
-        if point.rank == 1
-        else no_worse_than_one(point, workspace, path.rank_one_loss)
-        for point in path.points
-    )
-
-
 def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) -> Workspace:
     """X prepared as its evened copy was: diag(a) L spans the range of X if L spans that of Y."""
     workspace = Workspace.of(data, scale=options.scale, tall=options.grid == "exact")
@@ -102,28 +94,15 @@ def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) 
     return replace(workspace, compressed=compress_onto(workspace.scaled, basis))
 
 
-def _scaled_back(
-    solutions: list[PathPoint], visits: Sequence[Visit], workspace: Workspace, a: Array, b: Array,
-    options: PathOptions,
-) -> tuple[tuple[PathPoint, ...], tuple[Visit, ...]]:  # fmt: skip
-    """The solutions for Y as solutions for X.
-
-    The list is emptied on the way: a path is as large as a good part of X.
-    """
-    dtype, root = workspace.matrix.dtype, np.sqrt(workspace.scale)
-    rows, columns = ((scales / root).astype(dtype)[:, None] for scales in (a, b))
+def _visits(found: RankPath) -> tuple[Visit, ...]:
+    """One visit a rank, with the iterations of all starts; λ and losses of X are found with its plateaus."""
     by_rank: dict[int, list[Visit]] = {}
-    for visit in visits:
+    for visit in found.visits:
         by_rank.setdefault(visit.rank, []).append(visit)
-    points, passed = [], []
-    while solutions:
-        solution = solutions.pop()
-        here = by_rank[solution.rank]  # one a start, or a λ
-        visit = min(here, key=lambda visit: visit.loss)
-        factors = workspace.turned(solution.U * rows, solution.V * columns)
-        U, V = (by_columns(factor, dtype) for factor in factors)
-        point = workspace.point_at(U, V, solution.n_iter)
-        points.append(point)
+
+    def joined(here: list[Visit]) -> Visit:
+        best = min(here, key=lambda visit: visit.loss)
         spent = sum(visit.n_iter for visit in here)
-        passed.append(visit._replace(lam=np.nan, loss=point.loss, n_iter=spent, next_lam=np.nan))
-    return tuple(reversed(points)), tuple(passed)
+        return best._replace(lam=np.nan, loss=np.nan, n_iter=spent, next_lam=np.nan)
+
+    return tuple(joined(by_rank[point.rank]) for point in reversed(found.points))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,21 +13,45 @@ from autonmf._threads import one_pool
 from autonmf.data import Data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
-from autonmf.model.spectral import spectral_norm
 from autonmf.path.confirm import misleads
 from autonmf.path.follow import Search, each_start
 from autonmf.path.growing import no_worse_than_one
 from autonmf.path.options import PathOptions
-from autonmf.path.result import RankPath, best_by_rank
+from autonmf.path.result import PathPoint, RankPath, best_by_rank
+from autonmf.path.way_back import WayBack
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import make_solver
 
 
-class Exploration(NamedTuple):
+@dataclass(frozen=True)
+class Exploration:
     """A path, and X as it was prepared for it: what a polish goes on from."""
 
     path: RankPath
     workspace: Workspace
+    higher: tuple[PathPoint, ...] = ()  # solutions for the evened copy at ranks that ``path`` lacks ...
+    back: WayBack | None = None  # ... and their way back to X
+
+    def at_rank(self, rank: int) -> PathPoint:
+        """The solution at a rank that was visited."""
+        for solution in self.higher:
+            if self.back and solution.rank == rank:
+                with one_pool():
+                    return self.back.point(solution)
+        return self.path.at_rank(rank)
+
+    def whole(self) -> RankPath:
+        """The path with all its points."""
+        if self.back is None:
+            return self.path
+        with one_pool():
+            points = tuple(self.back.point(solution) for solution in self.higher)
+        return replace(self.path, points=(*self.path.points, *points))
+
+    def without_X(self) -> Exploration:
+        """The same with the compression of X in its place."""
+        back = self.back and self.back.without_X()
+        return replace(self, workspace=self.workspace.without_X(), back=back)
 
 
 def explore(data: Data, options: PathOptions) -> Exploration:
@@ -79,7 +102,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             visits=tuple(visit for result in results for visit in result.visits),
             shape=data.shape,
             squared_norm=data.squared_norm(),
-            spectral_norm=spectral_norm(workspace.compressed or workspace.scaled) * workspace.scale,
+            spectral_norm=workspace.spectral_norm,
             mu=options.mu * workspace.scale,
             delta=options.delta * workspace.scale,
             complete=all(result.complete for result in results),

@@ -14,7 +14,6 @@ from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.data.spread import rowwise
 from autonmf.model.objective import Problem
-from autonmf.model.spectral import leading_triplet
 from autonmf.path.result import PathPoint
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import Hals, Run, State
@@ -35,20 +34,20 @@ def no_worse_than_one(point: PathPoint, workspace: Workspace, rank_one_loss: flo
 
 def grown_point(point: PathPoint, workspace: Workspace) -> PathPoint:
     """A grown solution of the same rank and precision."""
-    state = grown(workspace.compressed or workspace.scaled, point.rank)
+    state = grown(workspace.view, workspace.leading, point.rank)
     best = replace(workspace.point(np.nan, Run(state, point.n_iter, "grown")), lam=point.lam)
     U, V = (factor.astype(point.U.dtype, copy=False) for factor in (best.U, best.V))
     return replace(best, U=U, V=V)
 
 
-def grown(data: Data, rank: int) -> State:
+def grown(data: Data, leading: tuple[Array, float, Array], rank: int) -> State:
     """The leading singular pair of X and, one after another, components of what is left.
 
     Each lowers the loss, and so does each iteration. Where nothing is left before ``rank`` is reached, the
     strongest component is cut into equal parts.
     """
     hals = Hals()
-    u, sigma, v = leading_triplet(data)
+    u, sigma, v = leading
     state = hals.init(Problem(data), u * sigma, v).balanced()
     for _ in range(rank - 1):
         state = _one_more(state)

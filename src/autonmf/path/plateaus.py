@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from autonmf._threads import one_pool
-from autonmf._types import cached_property
 from autonmf.data.spread import by_columns, workers_of
 from autonmf.model.objective import Problem
+from autonmf.path.explore import Exploration
 from autonmf.path.grids import CROSSING
 from autonmf.path.rescaling import Scales, rescaled
 from autonmf.path.result import PathPoint, RankPath
@@ -37,34 +37,42 @@ def with_plateaus(path: RankPath, workspace: Workspace) -> RankPath:
     points, visits, lam = [], [], 0.0
     for point, visit, end in zip(reversed(path.points), one_a_point(path), ends, strict=True):
         points.append(replace(point, lam=lam))
-        visits.append(visit._replace(lam=lam, next_lam=end))
+        visits.append(visit._replace(lam=lam, loss=point.loss, next_lam=end))
         lam = max(lam, (1 + CROSSING) * end)
     path = replace(path, points=tuple(reversed(points)), visits=tuple(visits))
     return lazily(path, workspace.data)
 
 
 class LatePath:
-    """A path whose plateaus are found when it is asked for: a rule reads losses only.
+    """A path that is worked out when it is asked for: a rule reads a part of it.
 
-    Until then X is kept as its compression, which is small beside the path. Without one they are found at
-    once, so that X can go.
+    The highest ranks are scaled back then, and the ends of all plateaus found. Until then X is kept as its
+    compression, which is small beside the path. Without one it is all done at once, so that X can go.
     """
 
-    def __init__(self, path: RankPath, workspace: Workspace, scales: Scales | None = None) -> None:
-        self.losses_only = path
+    def __init__(self, found: Exploration, scales: Scales | None = None) -> None:
         self._scales = scales  # of a path of weighted data: what makes it one of X
-        spread = workers_of(workspace.data) is not None
-        if not (spread or np.isnan(path.points[0].lam)):
-            self.value = rescaled(path, scales)
-        elif spread or workspace.compressed is None:
-            self.value = rescaled(with_plateaus(path, workspace), scales)
+        self._found: Exploration | None = found
+        self._value: RankPath | None = None
+        if found.workspace.compressed is None or workers_of(found.workspace.data) is not None:
+            self._value, self._found = self._worked_out(found), None
         else:
-            lean = workspace.compressed.quick()
-            self._workspace = replace(workspace, data=lean, scaled=lean, compressed=lean)
+            self._found = found.without_X()
 
-    @cached_property
+    @property
     def value(self) -> RankPath:
-        return rescaled(with_plateaus(self.losses_only, self._workspace), self._scales)
+        found = self._found
+        if found is not None:  # two threads may both come here, and find the same
+            self._value = self._worked_out(found)
+            self._found = None
+        return cast(RankPath, self._value)
+
+    def _worked_out(self, found: Exploration) -> RankPath:
+        path = found.whole()
+        spread = workers_of(found.workspace.data) is not None
+        if spread or np.isnan(path.points[0].lam):
+            path = with_plateaus(path, found.workspace)
+        return rescaled(path, self._scales)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"losses_only": self.value, "value": self.value}
+        return {"_scales": self._scales, "_found": None, "_value": self.value}

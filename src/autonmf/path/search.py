@@ -163,7 +163,8 @@ def rank_path(
     if isinstance(data, Tall) and workers_of(data) is not None:
         return _on_workers(data, options, evened)
     with checkpointed(options, data, evened=evened) as options:
-        path = with_plateaus(*explore_evened(data, options)) if evened else explore(data, options).path
+        found = explore_evened(data, options) if evened else explore(data, options)
+        path = with_plateaus(found.whole(), found.workspace) if evened else found.path
     return rescaled(path, scales)
 
 
@@ -172,6 +173,7 @@ def _on_workers(data: Tall, options: PathOptions, evened: bool) -> RankPath:
     try:
         refuse_unsupported(options)
         search = explore_evened if evened else explore
-        return with_plateaus(*search(data, replace(options, lambdas=False)))
+        found = search(data, replace(options, lambdas=False))
+        return with_plateaus(found.whole(), found.workspace)
     finally:
         data.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.spread import by_columns, columns_of
 from autonmf.model.balancing import balancing_scales, inverse_scales
 from autonmf.model.objective import gram, is_trusted, loss_of, rough_loss
+from autonmf.model.spectral import explained_norm, leading_triplet
 from autonmf.path.result import PathPoint
 from autonmf.solvers import Run
 
@@ -37,7 +39,7 @@ class Workspace:
     scale: float  # s
     transposed: bool
     compressed: Compressed | None = None  # of ``scaled``, in double precision
-    exact: bool = True  # False: losses through the compression in single precision will do
+    exact: bool = True  # False: single precision will do for losses, and any order for components
 
     @staticmethod
     def of(data: Data, *, scale: bool = True, tall: bool = True) -> Workspace:
@@ -66,9 +68,30 @@ class Workspace:
         """The same without compression."""
         return replace(self, compressed=None)
 
+    def without_X(self) -> Workspace:
+        """With the compression in place of X, which can go."""
+        if self.compressed is None:
+            raise ValueError("without a compression there is nothing but X")
+        return replace(self, data=self.compressed, scaled=self.compressed)
+
     @property
     def engine(self) -> str:
         return "direct" if self.compressed is None else "compressed"
+
+    @property
+    def view(self) -> Data:
+        """X / s, or its compression in double precision."""
+        return self.compressed or self.scaled
+
+    @cached_property
+    def leading(self) -> tuple[Array, float, Array]:
+        """The leading singular triplet of `view`."""
+        return leading_triplet(self.view)
+
+    @property
+    def spectral_norm(self) -> float:
+        """σ₁(X)."""
+        return explained_norm(self.view, *self.leading) * self.scale
 
     @cached_property
     def matrix(self) -> Data:
@@ -82,11 +105,13 @@ class Workspace:
         return self.turned(U, V)
 
     def outward(self, U: Array, V: Array, gram_U: Array, gram_V: Array) -> tuple[Array, Array]:
-        """Factors of X / s as the caller's: balanced, by decreasing energy, in the units of X."""
+        """Balanced factors of X / s as the caller's: by decreasing energy, in the units of X."""
+        root = np.asarray(np.sqrt(self.scale), dtype=_roomy(U.dtype, np.sqrt(self.scale)))
+        if not self.exact:
+            return self.turned(U * root, V * root)
         norms_U, norms_V = np.sqrt(gram_U.diagonal()), np.sqrt(gram_V.diagonal())
         order = np.argsort(-(norms_U * norms_V), kind="stable")
         scales = balancing_scales(norms_U[order], norms_V[order])
-        root = np.asarray(np.sqrt(self.scale), dtype=_roomy(U.dtype, np.sqrt(self.scale)))
         U = columns_of(U, order) * (scales * root)
         V = columns_of(V, order) * (inverse_scales(scales) * root)
         return self.turned(U, V)
@@ -97,25 +122,27 @@ class Workspace:
         if self.compressed is None:
             loss = state.loss
         else:
-            loss = self._seen(state.rough_loss, self.compressed, state.U, state.V)
+            loss = self._seen(state.U, state.V, lambda: state.rough_loss)
         U, V = self.outward(state.U, state.V, state.gram_U, state.gram_V)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 
     def point_at(self, U: Array, V: Array, n_iter: int) -> PathPoint:
         """The same of factors of `matrix` that no λ of it led to."""
-        gram_U, gram_V = gram(U), gram(V)
+        matrix, grams = self.matrix, (gram(U), gram(V))
         if self.compressed is None:
-            loss = loss_of(self.scaled, U, V)
+            loss = loss_of(matrix, U, V)
         else:
-            loss = rough_loss(self.matrix.squared_norm(), self.matrix.inner(U, V), gram_U, gram_V)
-            loss = self._seen(loss, self.compressed, U, V)
-        U, V = self.outward(U, V, gram_U, gram_V)
-        return PathPoint(U, V, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
+            loss = self._seen(U, V, lambda: rough_loss(matrix.squared_norm(), matrix.inner(U, V), *grams))
+        factors = self.outward(U, V, *grams)
+        return PathPoint(*factors, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
 
-    def _seen(self, loss: float, compressed: Compressed, U: Array, V: Array) -> float:
-        """A loss seen through the compression in single precision, or in double where that matters."""
-        few = self.exact and U.shape[1] <= FEW_COLUMNS
-        return loss_of(compressed, U, V) if few or not is_trusted(loss, self.matrix) else loss
+    def _seen(self, U: Array, V: Array, rough: Callable[[], float]) -> float:
+        """The loss as the compression shows it: a rough one, or in double precision where that matters."""
+        if not (self.exact and U.shape[1] <= FEW_COLUMNS):
+            loss = rough()
+            if is_trusted(loss, self.matrix):
+                return loss
+        return loss_of(self.view, U, V)
 
     def turned(self, U: Array, V: Array) -> tuple[Array, Array]:
         """The factors of X as those of its transpose, or back, if the longer side is to be first."""

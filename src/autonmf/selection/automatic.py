@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.path import Evidence
+from autonmf.path import HARDLY_ITERATED, Evidence
 from autonmf.selection.estimate import RankEstimate
-from autonmf.selection.features import HARDLY_ITERATED, NO_STEP, Features, features_of
+from autonmf.selection.features import NO_STEP, Features, features_of
 
 WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of step, bend, remainder after and remainder before
 

@@ -18,16 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.path import Evidence
+from autonmf.path import HARDLY_ITERATED, Evidence
 
 FLOOR = 0.25
 """The floor f under the drops, as a share of the squared singular value at the largest rank."""
 
 NEGLIGIBLE = 1e-6
 """The floor f at least, as a share of ‖Y‖²: data without noise have no other."""
-
-HARDLY_ITERATED = 25
-"""From this rank up a path only leads down, and the spectrum stands in for the drops."""
 
 NO_STEP, CLEAR_STEP = 2.0, 100.0
 """Ratios of drops up to the first, the paper's τ for real data, say nothing; from the second on, no more."""
@@ -91,11 +88,12 @@ def _noise(shape: tuple[int, int], spectrum: Array, largest: int) -> float:
 def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
     """ℓ₀ = 1, ℓ₁ to that of the largest rank, and one more by the spectrum; never increasing.
 
-    Between ranks that were visited it is straight.
+    Between ranks that were visited it is straight, and constant from the last one on whose loss is known.
     """
-    beyond = ranks > 1
-    known = np.append([1.0, 1.0 - spectrum[0]], losses[beyond])
-    visited = np.interp(np.arange(ranks[-1] + 1), np.append([0, 1], ranks[beyond]), known)
+    known = ranks[: len(losses)]
+    beyond = known > 1
+    heights = np.append([1.0, 1.0 - spectrum[0]], losses[beyond])
+    visited = np.interp(np.arange(ranks[-1] + 1), np.append([0, 1], known[beyond]), heights)
     falling = np.minimum.accumulate(visited)
     return np.asarray(np.append(falling, falling[-1] - spectrum[ranks[-1]]))
 
