@@ -59,7 +59,7 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
             complete=complete,
             settings=options.settings() | {"engine": workspace.engine},
         )
-        back = WayBack(workspace, a, b, path.rank_one_loss)
+        back = WayBack.of(workspace, a, b, path.rank_one_loss)
         late = workspace.compressed is not None
         higher = len(ranks) - np.searchsorted(ranks, HARDLY_ITERATED) - 1 if late else 0
         points = tuple(back.point(solutions.pop(0)) for _ in range(len(ranks) - max(higher, 0)))

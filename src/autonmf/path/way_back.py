@@ -18,17 +18,21 @@ class WayBack:
     """If Y = diag(a)⁻¹ X diag(b)⁻¹, factors U, V of Y are factors diag(a) U, diag(b) V of X."""
 
     workspace: Workspace  # of X
-    a: Array
-    b: Array
+    a: Array  # n x 1, in the units of the workspace
+    b: Array  # m x 1
     rank_one_loss: float
+
+    @staticmethod
+    def of(workspace: Workspace, a: Array, b: Array, rank_one_loss: float) -> WayBack:
+        root = np.sqrt(workspace.scale)
+        rows, columns = ((scales / root).astype(workspace.precision)[:, None] for scales in (a, b))
+        return WayBack(workspace, rows, columns, rank_one_loss)
 
     def point(self, solution: PathPoint) -> PathPoint:
         """A solution for X; of rank one the best there is, and of higher ranks none that is worse."""
         workspace = self.workspace
-        dtype, root = workspace.matrix.dtype, np.sqrt(workspace.scale)
-        rows, columns = ((scales / root).astype(dtype)[:, None] for scales in (self.a, self.b))
-        factors = workspace.turned(solution.U * rows, solution.V * columns)
-        U, V = (by_columns(factor, dtype) for factor in factors)
+        factors = workspace.turned(solution.U * self.a, solution.V * self.b)
+        U, V = (by_columns(factor, workspace.precision) for factor in factors)
         point = workspace.point_at(U, V, solution.n_iter)
         if point.rank == 1:
             return grown_point(point, workspace)

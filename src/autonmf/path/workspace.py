@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +11,10 @@ from autonmf.data import Compressed, Data, compress, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.spread import by_columns, columns_of
 from autonmf.model.balancing import balancing_scales, inverse_scales
-from autonmf.model.objective import gram, is_trusted, loss_of, rough_loss
+from autonmf.model.objective import gram, is_trusted, loss_of
 from autonmf.model.spectral import explained_norm, leading_triplet
 from autonmf.path.result import PathPoint
-from autonmf.solvers import Run
+from autonmf.solvers import Run, State
 
 ENGINES = ("auto", "direct", "compressed")
 
@@ -93,10 +92,15 @@ class Workspace:
         """σ₁(X)."""
         return explained_norm(self.view, *self.leading) * self.scale
 
-    @cached_property
+    @property
     def matrix(self) -> Data:
         """What a path iterates on: X / s, or its compression in single precision."""
         return self.scaled if self.compressed is None else self.compressed.quick()
+
+    @property
+    def precision(self) -> np.dtype[np.floating]:
+        """The type of factors along a path."""
+        return self.scaled.dtype if self.compressed is None else np.dtype(np.float32)
 
     def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
         """A caller's factors of X as factors of X / s."""
@@ -119,30 +123,24 @@ class Workspace:
     def point(self, lam: float, run: Run) -> PathPoint:
         """A solution as the caller will see it."""
         state = run.state
-        if self.compressed is None:
-            loss = state.loss
-        else:
-            loss = self._seen(state.U, state.V, lambda: state.rough_loss)
+        loss = state.loss if self.compressed is None else self._seen(state)
         U, V = self.outward(state.U, state.V, state.gram_U, state.gram_V)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 
     def point_at(self, U: Array, V: Array, n_iter: int) -> PathPoint:
-        """The same of factors of `matrix` that no λ of it led to."""
-        matrix, grams = self.matrix, (gram(U), gram(V))
-        if self.compressed is None:
-            loss = loss_of(matrix, U, V)
-        else:
-            loss = self._seen(U, V, lambda: rough_loss(matrix.squared_norm(), matrix.inner(U, V), *grams))
+        """The same of factors that no λ led to."""
+        grams = gram(U), gram(V)
+        loss = loss_of(self.view, U, V)
         factors = self.outward(U, V, *grams)
         return PathPoint(*factors, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
 
-    def _seen(self, U: Array, V: Array, rough: Callable[[], float]) -> float:
+    def _seen(self, state: State) -> float:
         """The loss as the compression shows it: a rough one, or in double precision where that matters."""
-        if not (self.exact and U.shape[1] <= FEW_COLUMNS):
-            loss = rough()
-            if is_trusted(loss, self.matrix):
-                return loss
-        return loss_of(self.view, U, V)
+        loss = state.rough_loss
+        few = self.exact and state.U.shape[1] <= FEW_COLUMNS
+        if few or not is_trusted(loss, state.problem.data):
+            return loss_of(self.view, state.U, state.V)
+        return loss
 
     def turned(self, U: Array, V: Array) -> tuple[Array, Array]:
         """The factors of X as those of its transpose, or back, if the longer side is to be first."""
