@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from collections.abc import Callable
 
@@ -18,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from autonmf import AutoNMF, rank_path
-from autonmf.datasets import make_low_rank
 
 # More components than the data have converge slowly; these tests are about something else.
 unfinished = pytest.mark.filterwarnings("ignore:the polish at rank:sklearn.exceptions.ConvergenceWarning")
@@ -303,18 +301,3 @@ def test_convergence_is_judged_by_the_stop_rule_not_by_a_sum(low_rank: np.ndarra
     counted = AutoNMF(3, max_rank=5, engine="compressed", random_state=0).fit(X)
     spent = counted.n_iter_ - sum(visit.n_iter for visit in counted.path_.visits)
     AutoNMF(3, max_rank=5, engine="compressed", max_iter=spent, random_state=0).fit(X)
-
-
-@pytest.mark.parametrize("engine", ["direct", "compressed"])
-def test_the_plateaus_of_a_path_are_found_when_it_is_read(engine: str) -> None:
-    """`path_` is the path that `rank_path` returns, whether it is read now, later, or after pickling."""
-    X, _, _ = make_low_rank(300, 200, rank=4, noise=0.1, random_state=0)
-    model = AutoNMF(max_rank=8, random_state=0, engine=engine).fit(X)
-    again = pickle.loads(pickle.dumps(model))
-    wanted = rank_path(X, max_rank=8, evened=True, random_state=0, engine=engine)
-    for path in (model.path_, again.path_, copy.deepcopy(model).path_):
-        assert_array_equal(path.lambdas, wanted.lambdas)
-        assert [visit.next_lam for visit in path.visits] == [visit.next_lam for visit in wanted.visits]
-    assert model.path_ is model.path_
-    assert np.all(np.diff(wanted.lambdas) <= 0)
-    assert wanted.lambdas[-1] == 0.0

@@ -33,36 +33,18 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         unit, scale = to_unit_scale(data)
         even = even_out_rows(unit) if is_spread(unit) else even_out(unit)
         a, b = (np.sqrt(scale) * scales for scales in (even.a, even.b))
+        init = scaled_init(options.init, (a, b))
         found = explore(
-            even,
-            replace(
-                options,
-                init=scaled_init(options.init, (a, b)),
-                lambdas=False,
-                exact_losses=False,
-                random_state=rng,
-            ),
+            even, replace(options, init=init, lambdas=False, exact_losses=False, random_state=rng)
         )
-        ranks, solutions, visits = found.path.ranks, list(found.path.points), _visits(found.path)
-        spectrum, energy = _spectrum(found.workspace, solutions[-1], rng)
-        losses, complete = found.path.losses / (0.5 * energy), found.path.complete
+        spectrum, energy = _spectrum(found.workspace, found.path.points[-1], rng)
+        ranks, losses = found.path.ranks, found.path.losses / (0.5 * energy)
         workspace = _workspace(data, b if found.workspace.transposed else a, found.workspace, options)
+        path, solutions = _bare(found.path, workspace, options), list(found.path.points)
         del found  # a path is as large as a good part of X
-        path = RankPath(
-            points=(),
-            visits=visits,
-            shape=data.shape,
-            squared_norm=data.squared_norm(),
-            spectral_norm=workspace.spectral_norm,
-            mu=options.mu * workspace.scale,
-            delta=options.delta * workspace.scale,
-            complete=complete,
-            settings=options.settings() | {"engine": workspace.engine},
-        )
         back = WayBack.of(workspace, a, b, path.rank_one_loss)
-        late = workspace.compressed is not None
-        higher = len(ranks) - np.searchsorted(ranks, HARDLY_ITERATED) - 1 if late else 0
-        points = tuple(back.point(solutions.pop(0)) for _ in range(len(ranks) - max(higher, 0)))
+        at_once = len(ranks) if workspace.compressed is None else np.searchsorted(ranks, HARDLY_ITERATED) + 1
+        points = tuple(back.point(solutions.pop(0)) for _ in ranks[:at_once])
         spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], rng)
         evidence = Evidence(
             shape=path.shape,
@@ -74,6 +56,21 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
             complete=path.complete,
         )
     return Exploration(replace(path, points=points, evidence=evidence), workspace, tuple(solutions), back)
+
+
+def _bare(found: RankPath, workspace: Workspace, options: PathOptions) -> RankPath:
+    """A path of X like the one that was found of Y, still without points."""
+    return RankPath(
+        points=(),
+        visits=_visits(found),
+        shape=found.shape,
+        squared_norm=workspace.data.squared_norm(),
+        spectral_norm=workspace.spectral_norm,
+        mu=options.mu * workspace.scale,
+        delta=options.delta * workspace.scale,
+        complete=found.complete,
+        settings=options.settings() | {"engine": workspace.engine},
+    )
 
 
 def _spectrum(view: Workspace, fit: PathPoint, rng: np.random.Generator) -> tuple[Array, float]:

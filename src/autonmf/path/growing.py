@@ -27,7 +27,8 @@ ROUNDING = 1e-7
 
 def no_worse_than_one(point: PathPoint, workspace: Workspace, rank_one_loss: float) -> PathPoint:
     """The point, or one of the same rank whose loss is at most ``rank_one_loss``."""
-    if point.loss <= rank_one_loss + ROUNDING * 0.5 * workspace.data.squared_norm():
+    energy = workspace.scaled.squared_norm() * workspace.scale**2
+    if point.loss <= rank_one_loss + ROUNDING * 0.5 * energy:
         return point
     return grown_point(point, workspace)
 
