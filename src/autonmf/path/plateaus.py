@@ -9,7 +9,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf.data.spread import by_columns, workers_of
-from autonmf.model.objective import Problem
+from autonmf.model.objective import Problem, gram
 from autonmf.path.explore import Exploration
 from autonmf.path.grids import CROSSING
 from autonmf.path.rescaling import Scales, rescaled
@@ -29,8 +29,10 @@ def with_plateaus(path: RankPath, workspace: Workspace) -> RankPath:
 
     def end_of(point: PathPoint) -> float:
         factors = workspace.inward(point.U, point.V)
-        U, V = (by_columns(factor, problem.data.dtype) for factor in factors)
-        return end_of_plateau(State.start(problem, U, V)) * workspace.scale**2
+        U, V = (by_columns(factor, workspace.precision, keep=False) for factor in factors)
+        XtU = workspace.view.seen_from(U, V).left(U)  # on workers it is known from the loss
+        state = State(problem, U, V, XtU.astype(workspace.precision), gram(U), gram(V))
+        return end_of_plateau(state) * workspace.scale**2
 
     with one_pool():
         ends = [end_of(point) for point in reversed(path.points)]

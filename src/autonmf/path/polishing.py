@@ -15,7 +15,7 @@ from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, Solver, Stopping, make_solver, run
 
 WINDOW = 3
-"""Iterations over which the objective must have settled. No component is at risk: the rank needs no watch."""
+"""Iterations over which the objective must have settled. It always does before factors and gradients have."""
 
 TIGHTER = 0.01
 """The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
@@ -47,7 +47,7 @@ def polish(
 
     def settled(matrix: Data, U: Array, V: Array, tol: float, max_iter: int) -> Run:
         U, V = (by_columns(factor, matrix.dtype) for factor in (U, V))
-        stopping = Stopping(tol, 10 * tol, WINDOW, WINDOW, WINDOW, max_iter)
+        stopping = Stopping(tol, 0.0, WINDOW, WINDOW, change_window=0, max_iter=max_iter)
         return run(chosen, chosen.init(Problem(matrix, mu=mu, delta=delta), U, V), stopping)
 
     with one_pool():

@@ -105,7 +105,7 @@ class Workspace:
     def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
         """A caller's factors of X as factors of X / s."""
         root = np.sqrt(self.scale)
-        U, V = (by_columns(factor / root, self.scaled.dtype) for factor in (U, V))
+        U, V = (by_columns(factor / root, self.scaled.dtype, keep=False) for factor in (U, V))
         return self.turned(U, V)
 
     def outward(self, U: Array, V: Array, gram_U: Array, gram_V: Array) -> tuple[Array, Array]:
@@ -129,9 +129,8 @@ class Workspace:
 
     def point_at(self, U: Array, V: Array, n_iter: int) -> PathPoint:
         """The same of factors that no λ led to."""
-        grams = gram(U), gram(V)
         loss = loss_of(self.view, U, V)
-        factors = self.outward(U, V, *grams)
+        factors = self.outward(U, V, gram(U), gram(V))
         return PathPoint(*factors, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
 
     def _seen(self, state: State) -> float:

@@ -18,6 +18,8 @@ class Stopping:
     1. the objective changed by at most ``tol`` over T₂ iterations, relative to max(1, Φ);
     2. the factors changed by at most ``tol`` over T₃ iterations, relative to max(1, ‖(U, V)‖);
     3. the projected gradient is at most ``tol_gradient``.
+
+    The last two are left out where T₃ or ``tol_gradient`` is zero.
     """
 
     tol: float = 1e-4  # ε
@@ -59,9 +61,9 @@ class Watch:
             return None
         if self._objective_settled():
             return "objective"
-        if self._factors_settled(state):
+        if rule.change_window and self._factors_settled(state):
             return "change"
-        if state.projected_gradient_norm <= rule.tol_gradient:
+        if rule.tol_gradient and state.projected_gradient_norm <= rule.tol_gradient:
             return "gradient"
         return None
 

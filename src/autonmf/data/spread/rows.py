@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -35,12 +36,33 @@ class Node:
         self.keep = keep  # on the workers, once it was computed
         self.pieces: list[Any] | None = None  # futures, one a block
         self.place = 0  # in each piece
-        self.gram: Array | None = None
+        self._products: WeakKeyDictionary[Node, Array] = WeakKeyDictionary()  # its transpose with others
 
     def settle(self, pieces: list[Any], place: int, gram: Array | None) -> None:
         """From now on held by the workers."""
-        self.pieces, self.place, self.gram = pieces, place, gram
+        self.pieces, self.place = pieces, place
+        if gram is not None:
+            self._products[self] = gram
         self.args = ()
+
+    def product_with(self, other: Node, dtype: np.dtype[Any]) -> Array:
+        """AᵀB of two kept matrices in at least this precision: one task a block, the first time."""
+        if not self._knows(other, dtype):
+            self._learn(other, dtype)
+        return self._products[other]
+
+    def _knows(self, other: Node, dtype: np.dtype[Any]) -> bool:
+        return other in self._products and not self._products[other].dtype < dtype
+
+    def _learn(self, other: Node, dtype: np.dtype[Any]) -> None:
+        A, B = (Rows(node, None, dtype) for node in (self, other))
+        if self is other and self.pieces is None:
+            total(_sums, A)  # its Gram matrix comes with it
+        elif self is other or self.pieces is None or self._knows(self, dtype) or B.ndim == 1:
+            self._products[other] = np.asarray(total(inner_product, A, B), dtype=dtype)
+        else:  # whoever asks for a product asks for the Gram matrix next
+            both = np.asarray(total(_beside_gram, A, B), dtype=dtype)
+            self._products[other], self._products[self] = np.split(both, [B.shape[1]], axis=1)
 
 
 class Rows(NDArrayOperatorsMixin):
@@ -175,15 +197,13 @@ def product(A: Any, B: Any) -> Any:
 
 
 def inner(A: Rows, B: Any) -> Array:
-    """AᵀB. Known without a task where both are multiples of the same kept matrix."""
+    """AᵀB. Known without a task where both are multiples of kept matrices whose product is known."""
     dtype = np.result_type(A.dtype, B)
-    if isinstance(B, Rows) and A.node is B.node and A.node.keep and dtype == A.node.dtype:
-        if A.node.gram is None:
-            Rows(A.node).settled()
-        gram = np.asarray(A.node.gram)
-        left, right = (np.eye(len(gram)) if C.matrix is None else C.matrix for C in (A, B))
-        return np.asarray(left.T @ gram @ right, dtype=dtype)
-    return np.asarray(total(_inner, A, beside(B)), dtype=dtype)
+    if isinstance(B, Rows) and A.node.keep and B.node.keep:
+        known = A.node.product_with(B.node, dtype)
+        left = known if A.matrix is None else A.matrix.T @ known
+        return np.asarray(left if B.matrix is None else left @ B.matrix, dtype=dtype)
+    return np.asarray(total(inner_product, A, beside(B)), dtype=dtype)
 
 
 def rowwise(function: Callable[..., Any], *args: Any) -> Any:
@@ -212,11 +232,12 @@ def columns_of(factor: Any, some: Any) -> Any:
     return chosen if isinstance(chosen, Rows) else np.asfortranarray(chosen)
 
 
-def by_columns(factor: Any, dtype: Any = None) -> Any:
-    """A factor laid out for use: an array by columns; rows on the workers are to stay there."""
-    if isinstance(factor, Rows):
-        return kept(factor if dtype is None else factor.astype(dtype))
-    return np.asfortranarray(factor, dtype=dtype)
+def by_columns(factor: Any, dtype: Any = None, *, keep: bool = True) -> Any:
+    """A factor laid out for use: an array by columns; rows on the workers may be to stay there."""
+    if not isinstance(factor, Rows):
+        return np.asfortranarray(factor, dtype=dtype)
+    rows = factor if dtype is None else factor.astype(dtype)
+    return kept(rows) if keep else rows
 
 
 class Beside(NamedTuple):
@@ -261,8 +282,13 @@ def _itself(block: Array) -> Array:
     return block
 
 
-def _inner(A: Array, B: Array) -> Array:
+def inner_product(A: Array, B: Array) -> Array:
+    """AᵀB of a block."""
     return A.T @ B
+
+
+def _beside_gram(A: Array, B: Array) -> Array:
+    return np.hstack([A.T @ B, A.T @ A])
 
 
 def _sums(A: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.spread.program import Own, Program, Ref, Step, added, results_of, run, summed_up, whole
-from autonmf.data.spread.rows import Beside, Node, Rows
+from autonmf.data.spread.rows import Beside, Node, Rows, inner_product
 
 BOUNDS = Own(0)
 """The first row of a block, and the one after its last, as an argument of a function of blocks."""
@@ -49,8 +49,13 @@ class Workers:
         recipe = Recipe()
         wanted = Step(function, tuple(recipe.argument(arg) for arg in args))
         kept = recipe.kept()
-        grams = [Step(_gram, (Ref(recipe.places[id(node)], True, None, node.dtype),)) for node in kept]
         places = tuple(recipe.places[id(node)] for node in kept)
+        asked = [arg.dtype for arg in args if isinstance(arg, Rows)]
+        precisions = [np.result_type(node.dtype, *asked) for node in kept]
+        grams = [
+            Step(_gram, (Ref(place, True, None, dtype),))
+            for place, dtype in zip(places, precisions, strict=True)
+        ]
         program = Program(
             inputs=tuple(node.place for node in recipe.inputs),
             steps=tuple(recipe.steps),
@@ -60,8 +65,9 @@ class Workers:
         own = [(bounds, *(array[slice(*bounds)] for array in recipe.long)) for bounds in self.bounds]
         inputs = [node.pieces for node in recipe.inputs] or [self.anchor]
         pieces, results = self.run_on_blocks(program, inputs, own, keep=bool(kept), summed=summed)
-        for place, node in enumerate(kept):
-            node.settle(pieces, place, summed_up([result[1 + place] for result in results]))
+        for place, (node, dtype) in enumerate(zip(kept, precisions, strict=True)):
+            gram = summed_up([result[1 + place] for result in results])
+            node.settle(pieces, place, gram.astype(dtype))
         return [result[0] for result in results]
 
     def run_on_blocks(
@@ -149,4 +155,4 @@ def _constant(bounds: tuple[int, int], columns: int, value: Any) -> Array:
 
 
 def _gram(block: Array) -> Array:
-    return block.T @ block
+    return inner_product(block, block)
