@@ -73,6 +73,15 @@ def test_names_of_features_come_from_the_data_frame(tmp_path: Path, low_rank: np
     ]
 
 
+def test_names_with_a_unit_are_the_axis_of_curves(tmp_path: Path, low_rank: np.ndarray, stored) -> None:
+    X = pd.DataFrame(low_rank, columns=[f"{400 + 10 * j} nm" for j in range(40)])
+    model = AutoNMF(max_rank=5, random_state=0).fit(X)
+    form = stored(write_report(model, tmp_path / "spectra.html", X=X))["form"]
+    assert (form["kind"], form["axis_label"]) == ("spectrum", "nm")
+    assert form["axes"]["full"] == list(range(400, 800, 10))
+    assert stored(write_report(model, tmp_path / "words.html", kind="words"))["form"]["kind"] == "words"
+
+
 def test_text_from_outside_is_only_text(
     tmp_path: Path, fitted: AutoNMF, low_rank: np.ndarray, stored
 ) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
 
-from autonmf.cli.choices import Kind
 from autonmf.cli.console import print_json
 from autonmf.cli.failure import BAD_USAGE, Failure, explained, say
 from autonmf.cli.progress import progress
@@ -17,7 +16,6 @@ from autonmf.cli.summary import headline, summary_of
 from autonmf.readers import Table
 
 if TYPE_CHECKING:
-    from autonmf.report.axis import Axis
     from autonmf.report.reading import Reading
 
 
@@ -104,7 +102,6 @@ def _plotly() -> str:
 def _reading(table: Table, look: Look) -> Reading:
     from autonmf.report.reading import reading_of
 
-    axis = _axis(table, look)
     try:
         return reading_of(
             table.X.shape,
@@ -112,23 +109,12 @@ def _reading(table: Table, look: Look) -> Reading:
             sample_names=table.row_names,
             image_shape=look.image_shape,
             order="F" if look.column_order else "C",
-            wavelengths=None if axis is None else axis.values,
             map_shape=look.map_shape,
             kind=None if look.kind is None else look.kind.value,
-            axis_label=None if axis is None else axis.label,
             n_top=look.n_top,
         )
     except ValueError as error:
         raise Failure(_as_options(str(error)), BAD_USAGE) from error
-
-
-def _axis(table: Table, look: Look) -> Axis | None:
-    """The numbers in the names of columns: those of a measure, or any where curves are asked for."""
-    from autonmf.report.axis import axis_of
-
-    axis = axis_of(table.column_names) if look.image_shape is None else None
-    asked = look.kind in (Kind.spectrum, Kind.template)
-    return axis if axis is not None and (asked or (axis.measured and look.kind is None)) else None
 
 
 def _how_shown(reading: Reading) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 
+from autonmf._types import Array
+
 NUMBER = r"((?:^[+-])?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)"
 FORMS = (
     re.compile(rf"(\D*?){NUMBER}((?![.,\d]).*)"),  # 400, 400 nm, 400.5 cm-1, wavelength_400, X400nm
@@ -36,7 +38,7 @@ class Axis:
     measured: bool  # bare numbers, or with a unit that is known: names like gene7 only count
 
 
-def axis_of(names: Sequence[str] | None) -> Axis | None:
+def axis_of(names: Sequence[str] | Array | None) -> Axis | None:
     """The axis that the names of columns are, if each is one number in the same text.
 
     >>> axis_of(["400 nm", "410 nm", "420 nm"])
@@ -44,7 +46,8 @@ def axis_of(names: Sequence[str] | None) -> Axis | None:
     >>> axis_of(["gene1", "gene2"]).measured
     False
     """
-    found = (_read(form, [str(name).strip() for name in names or ()]) for form in FORMS)
+    texts = [] if names is None else [str(name).strip() for name in names]
+    found = (_read(form, texts) for form in FORMS)
     return next((axis for axis in found if axis is not None), None)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.tiles import check_shape
+from autonmf.report.axis import Axis, axis_of
 
 KINDS = ("image", "spectrum", "words", "template")
 
@@ -59,6 +60,9 @@ def reading_of(
         raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
     if n_top < 1:
         raise ValueError(f"n_top must be at least 1, got {n_top}")
+    if wavelengths is None and image_shape is None:
+        named = _named_axis(feature_names, kind)
+        wavelengths, axis_label = (named.values, axis_label or named.label) if named else (None, axis_label)
     chosen = kind or _guess(image_shape, wavelengths, map_shape, feature_names)
     if chosen not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
@@ -79,6 +83,13 @@ def reading_of(
         axis_label=axis_label or _axis_name(wavelengths, chosen),
         n_top=n_top,
     )
+
+
+def _named_axis(names: Any, kind: str | None) -> Axis | None:
+    """The numbers in the names of features: those of a measure, or any where curves are asked for."""
+    axis = None if isinstance(names, str) else axis_of(names)
+    asked = kind in ("spectrum", "template")
+    return axis if axis is not None and (asked or (axis.measured and kind is None)) else None
 
 
 def _guess(image_shape: Any, wavelengths: Any, map_shape: Any, feature_names: Any) -> str:

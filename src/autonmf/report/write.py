@@ -55,7 +55,8 @@ def write_report(
     title : str, optional
         Headline of the page.
     feature_names : sequence of str, optional
-        Words or genes. Default: those of the data frame that the model was fitted to.
+        Words or genes, or an axis such as "400 nm", "410 nm". Default: those of the data frame that the model
+        was fitted to.
     sample_names : sequence of str, optional
         Names of the rows of X.
     image_shape : (rows, columns), optional

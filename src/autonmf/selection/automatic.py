@@ -18,7 +18,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.path import HARDLY_ITERATED, Evidence
-from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.estimate import RankEstimate, plain
 from autonmf.selection.features import NO_STEP, Features, features_of
 
 WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of step, bend, remainder after and remainder before
@@ -114,20 +114,14 @@ def _why(features: Features, best: int) -> str:
     left = (
         f"what {rank} components leave looks like noise"
         if remainder < LIKE_NOISE
-        else f"what {rank} components leave is {_plain(remainder)} times the edge of noise"
+        else f"what {rank} components leave is {plain(remainder)} times the edge of noise"
     )
     if ratio < NO_STEP:
         return f"the drops of the loss bend at {rank} components, without a clear step; {left}"
     if rank >= HARDLY_ITERATED:
-        return f"the spectrum falls by a factor of {_plain(ratio)} after {rank} components; {left}"
-    times = f"{_plain(ratio)} times as much as" if ratio < 1e4 else "far more than"
+        return f"the spectrum falls by a factor of {plain(ratio)} after {rank} components; {left}"
+    times = f"{plain(ratio)} times as much as" if ratio < 1e4 else "far more than"
     return f"component {rank} lowers the loss {times} the next one would; {left}"
-
-
-def _plain(value: float) -> str:
-    """A number above one with three digits: 1.65, 47.7, 1,140."""
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:,.{max(3 - len(str(int(rounded))), 0)}f}" if rounded < 1e6 else f"{value:.3g}"
 
 
 def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:

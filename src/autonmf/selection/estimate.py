@@ -23,3 +23,13 @@ class RankEstimate(Plottable):
     def __str__(self) -> str:
         lines = [f"rank {self.rank}: {self.why}", *(f"warning: {text}" for text in self.warnings)]
         return "\n".join(lines)
+
+
+def plain(value: float) -> str:
+    """A number with at most three digits, for a sentence.
+
+    >>> plain(1.649), plain(10.0), plain(1139.8)
+    ('1.65', '10', '1,140')
+    """
+    short = f"{value:.3g}"
+    return f"{float(short):,.0f}" if 1e3 <= float(short) < 1e6 else short

@@ -16,7 +16,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.path import RankPath
-from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.estimate import RankEstimate, plain
 
 NEGLIGIBLE = 1e-12
 """A drop below this share of ½‖X‖² is rounding, and counts as zero."""
@@ -71,7 +71,7 @@ def _decide(
         why = f"components beyond {ranks[i]} do not lower the loss"
     else:
         why = (
-            f"component {ranks[i]} lowers the loss {ratios[i]:.3g} times as much as the next one, "
+            f"component {ranks[i]} lowers the loss {plain(ratios[i])} times as much as the next one, "
             f"the first time that this ratio is above {tau:g}"
         )
     return int(ranks[i]), why, []
