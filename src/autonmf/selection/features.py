@@ -35,6 +35,9 @@ BENT_UP_TO = 0.8
 FEWEST_BENT = 5
 """Through fewer points two lines always pass."""
 
+UNLIKELY = 1.1
+"""Components that explain this many times what the edge allows them are none of noise."""
+
 EXACT = 1e-9
 """Less than this share of ‖Y‖² left is a remainder of rounding errors."""
 
@@ -79,10 +82,18 @@ def features_of(evidence: Evidence) -> Features:
 
 
 def _noise(shape: tuple[int, int], spectrum: Array, largest: int) -> float:
-    """The remainder of Y at rank one; ∞ if fewer components than noise would need explain it all."""
+    """The remainder of Y at rank one; ∞ if the largest rank leaves less than it could leave of noise.
+
+    No component explains more of noise than its edge, (√n + √m)²/nm of the energy.
+    """
+    n, m = (side - 1 for side in shape)
     left = 1.0 - np.cumsum(spectrum)
-    explained = left[0] > EXACT and left[largest - 1] <= EXACT and largest < min(shape)
-    return np.inf if explained else float(_remainders(shape, spectrum, largest)[1])
+    if left[0] > EXACT and largest < min(shape):
+        explained = 1.0 - max(left[largest - 1], 0.0) / left[0]
+        of_noise = (largest - 1) * (np.sqrt(n) + np.sqrt(m)) ** 2 / (n * m)
+        if explained > min(UNLIKELY * of_noise, 1.0 - EXACT):
+            return np.inf
+    return float(_remainders(shape, spectrum, largest)[1])
 
 
 def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
@@ -125,7 +136,7 @@ def _bends(drops: Array, visited: Array) -> Array:
     last = max(int(BENT_UP_TO * len(drops)), 3)
     ranks = visited[(visited >= 2) & (visited <= min(last, len(drops)))]
     bends = np.full(len(drops), np.nan)
-    heights = np.sqrt(np.maximum(drops[ranks - 1], 0.0))
+    heights = np.sqrt(np.where(drops[ranks - 1] > NEGLIGIBLE, drops[ranks - 1], 0.0))
     if len(ranks) >= FEWEST_BENT and heights.max() ** 2 > NEGLIGIBLE:
         weights, y = 1.0 / ranks, heights / heights.max()
         parted = _misfits(ranks, y, weights)[:-2] + _misfits(ranks[::-1], y[::-1], weights[::-1])[-2:0:-1]
