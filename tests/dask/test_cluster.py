@@ -43,14 +43,18 @@ def test_same_bits_with_one_worker(undisturbed: Factorisation, cluster: Any, tal
         assert_same_bits(solution(tall), undisturbed)
 
 
-def test_a_killed_worker_changes_nothing(undisturbed: Factorisation, cluster: Any, tall: np.ndarray) -> None:
+@pytest.mark.parametrize("how_many", [1, 2])
+def test_killed_workers_change_nothing(
+    undisturbed: Factorisation, cluster: Any, tall: np.ndarray, how_many: int
+) -> None:
     killed: list[int] = []
     with cluster(n_workers=2) as workers, workers.get_client() as client:
 
         def kill(progress: Progress) -> None:
             if progress.rank == 3 and progress.iteration == 2 and not killed:
-                killed.append(min(client.run(os.getpid).values()))
-                os.kill(killed[0], signal.SIGKILL)
+                killed.extend(sorted(client.run(os.getpid).values())[:how_many])
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
 
         disturbed = solution(tall, replace(OPTIONS, callback=kill))
         assert killed

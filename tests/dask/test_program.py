@@ -11,6 +11,7 @@ from scipy import sparse
 
 from autonmf.data.spread.chunks import load
 from autonmf.data.spread.program import Own, Program, Ref, Step, aligned, run
+from autonmf.model.lazy import projected
 
 X = np.random.default_rng(0).random((100, 30))
 V = np.random.default_rng(1).random((30, 2))
@@ -52,3 +53,8 @@ def test_blocks_are_loaded_aligned(at: int) -> None:
         (block,), _ = load([received(chunk, at)], np.float64)
         np.testing.assert_array_equal(block.toarray() if sparse.issparse(block) else block, X)
         assert aligned(block) is block
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_projections_have_the_same_bits(at: int) -> None:
+    np.testing.assert_array_equal(projected(received(X, at), received(V, at)), projected(X, V))

@@ -17,7 +17,8 @@ from autonmf.data.spread.chunks import joined
 from autonmf.model.objective import gram, loss_of
 from autonmf.model.projection import project
 from autonmf.model.spectral import leading_triplet
-from autonmf.path.growing import grown
+from autonmf.path import Workspace
+from autonmf.path.growing import Growth
 
 RNG = np.random.default_rng(0)
 A, B = np.asfortranarray(RNG.random((240, 4))), np.asfortranarray(RNG.random((240, 4)))
@@ -137,6 +138,6 @@ def test_chunks_are_joined_by_their_sizes() -> None:
 
 def test_solutions_are_grown_alike(data: Any, tall: np.ndarray) -> None:
     for rank in (1, 3, 4):
-        there, here = (grown(each, leading_triplet(each), rank) for each in (data, as_data(tall)))
+        there, here = (Growth(Workspace.of(each)).at_rank(rank) for each in (data, as_data(tall)))
         assert there.loss == pytest.approx(here.loss, rel=1e-9)
         np.testing.assert_allclose(there.V, here.V, atol=1e-8)

@@ -23,6 +23,9 @@ OVERSAMPLE = 10
 PASSES = 2
 """Rounds of products with Xᵀ and X that sharpen the range."""
 
+FINE = 1e3
+"""The Gram matrix of columns with this condition gives a basis to ten digits at once."""
+
 
 class Compressed(Complete):
     """L Rᵀ in place of X. L has orthonormal columns; R = XᵀL."""
@@ -112,7 +115,7 @@ def _fortran(array: Array, data: Data) -> Array:
 
 
 def _orthonormal(block: Array, *, exactly: bool = False) -> Array:
-    """A basis of the columns from their Gram matrix, orthonormal to a few digits or to about 1e-12.
+    """A basis of the columns from their Gram matrix, orthonormal to a few digits or to about 1e-10.
 
     Directions 1e-7 times weaker than the leading one carry nothing that a factorisation could use, and are
     left out.
@@ -125,7 +128,8 @@ def _orthonormal(block: Array, *, exactly: bool = False) -> Array:
         if pivots.min() > 1e-5 * pivots.max():
             inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
             basis: Array = kept(block @ inverse.T)
-            return _orthonormal(basis) if exactly and pivots.min() < 1e-2 * pivots.max() else basis
+            condition = np.linalg.norm(factor) * np.linalg.norm(inverse)
+            return _orthonormal(basis) if exactly and condition > FINE else basis
     values, vectors = np.linalg.eigh(gram)
     strong = values > 1e-14 * values[-1]
     basis = kept(block @ (vectors[:, strong] / np.sqrt(values[strong])))

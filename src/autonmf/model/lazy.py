@@ -8,7 +8,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import as_rows
-from autonmf.data.spread import in_row_chunks
+from autonmf.data.spread import aligned, in_row_chunks
 from autonmf.model.projection import project
 
 
@@ -29,4 +29,4 @@ def projected(X: Any, V: Array) -> Array:
     """The same for one chunk: rows that are unfit are refused as anywhere else."""
     if X.shape[0] == 0:
         return np.empty((0, V.shape[1]), dtype=V.dtype)
-    return np.ascontiguousarray(project(as_rows(X), V).W, dtype=V.dtype)
+    return np.ascontiguousarray(project(as_rows(aligned(X)), aligned(V)).W, dtype=V.dtype)

@@ -28,11 +28,6 @@ def randomized_svd(
     return left[:, :rank], values[:rank], (basis @ right.T)[:, :rank]
 
 
-def spectral_norm(data: Data) -> float:
-    """σ₁(X): the root of what the best matrix of rank one explains of ‖X‖²."""
-    return explained_norm(data, *leading_triplet(data))
-
-
 def explained_norm(data: Data, u: Array, sigma: float, v: Array) -> float:
     """The root of what σuvᵀ explains of ‖X‖²: σ₁ if X is complete and they are its leading triplet."""
     if data.complete:

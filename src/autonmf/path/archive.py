@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import tokenize
 import zipfile
 from typing import IO
 
@@ -13,7 +14,7 @@ from numpy.lib import format as npy
 
 from autonmf._types import Array
 
-LONGEST_HEADER = 10_000
+LONGEST_HEADER = 1_000
 """Bytes of a description of an array; ours have about a hundred."""
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -33,6 +34,8 @@ class Archive:
         EOFError,
         OSError,
         RuntimeError,
+        SyntaxError,
+        tokenize.TokenError,
         zipfile.BadZipFile,
     )
 
@@ -57,7 +60,7 @@ class Archive:
     def matrix(self, name: str) -> Array:
         """An array that is a matrix of numbers, Fortran-ordered."""
         array = self._array(name, "f")
-        if array.ndim != 2 or array.dtype.itemsize not in (4, 8):
+        if array.ndim != 2 or array.dtype not in (np.float32, np.float64):
             raise ValueError(f"{name} is no matrix in single or double precision")
         return np.asfortranarray(array)
 

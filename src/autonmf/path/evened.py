@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from autonmf._types import Array
 from autonmf.data import Data, compress, compress_onto, even_out, to_unit_scale
 from autonmf.data.spread import even_out_rows, is_spread
 from autonmf.path.explore import Exploration, explore
+from autonmf.path.growing import Growth
 from autonmf.path.options import PathOptions
 from autonmf.path.rescaling import scaled_init
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
@@ -29,6 +31,7 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
     `with_plateaus` finds it, and so are the losses of visits.
     """
     rng = as_generator(options.random_state)
+    deadline = options.deadline(time.monotonic())
     with one_pool():
         unit, scale = to_unit_scale(data)
         even = even_out_rows(unit) if is_spread(unit) else even_out(unit)
@@ -42,7 +45,7 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         workspace = _workspace(data, b if found.workspace.transposed else a, found.workspace, options)
         path, solutions = _bare(found.path, workspace, options), list(found.path.points)
         del found  # a path is as large as a good part of X
-        back = WayBack.of(workspace, a, b, path.rank_one_loss)
+        back = WayBack.of(workspace, a, b, Growth(workspace, options.mu, deadline))
         at_once = len(ranks) if workspace.compressed is None else np.searchsorted(ranks, HARDLY_ITERATED) + 1
         points = tuple(back.point(solutions.pop(0)) for _ in ranks[:at_once])
         spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], rng)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.path.confirm import misleads
 from autonmf.path.follow import Search, each_start
-from autonmf.path.growing import no_worse_than_one
+from autonmf.path.growing import Growth
 from autonmf.path.options import PathOptions
 from autonmf.path.result import PathPoint, RankPath, best_by_rank
 from autonmf.path.way_back import WayBack
@@ -78,7 +78,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             max_rank=max_rank,
             n_starts=options.n_starts,
             began=began,
-            deadline=math.inf if options.time_budget is None else began + options.time_budget,
+            deadline=options.deadline(began),
             callback=options.callback,
             keep_partial=options.keep_partial,
             saved=options.saved,
@@ -108,8 +108,15 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             complete=all(result.complete for result in results),
             settings=options.settings() | {"engine": workspace.engine},
         )
-        bound = path.rank_one_loss
-        return replace(path, points=tuple(no_worse_than_one(p, workspace, bound) for p in path.points))
+        try:
+            return _mended(path, Growth(workspace, options.mu, options.deadline(began)))
+        except KeyboardInterrupt:
+            if not options.keep_partial:
+                raise
+            warnings.warn(
+                "interrupted: solutions that are worse than one of rank one are kept", RuntimeWarning, 4
+            )
+            return replace(path, complete=False)
 
     with one_pool():
         workspace = Workspace.of(data, scale=options.scale, tall=exact)
@@ -120,3 +127,16 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             workspace = workspace.direct()
             path = follow(workspace)
     return Exploration(path, workspace)
+
+
+def _mended(path: RankPath, growth: Growth) -> RankPath:
+    """The path without solutions that are worse than the best one of rank one."""
+    points = tuple(map(growth.no_worse_than_one, path.points))
+    visits = list(path.visits)
+    for old, new in zip(path.points, points, strict=True):
+        if new is not old:
+            at = min(
+                (i for i, visit in enumerate(visits) if visit.rank == old.rank), key=lambda i: visits[i].loss
+            )
+            visits[at] = visits[at]._replace(loss=new.loss, reason="grown")
+    return replace(path, points=points, visits=tuple(visits))

@@ -1,17 +1,18 @@
 """Solutions that are no worse than the best one of rank one, which they are grown from.
 
 Small budgets and the way back from the evened copy can leave a solution of many components that explains less
-of X than one component would. It is not worth keeping: this one takes its place.
+of X than one component would. It is not worth keeping: a grown one takes its place.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+import time
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data import Data
 from autonmf.data.spread import rowwise
 from autonmf.model.objective import Problem
 from autonmf.path.result import PathPoint
@@ -21,41 +22,65 @@ from autonmf.solvers import Hals, Run, State
 STEPS = 5
 """Iterations after each component that is added."""
 
-ROUNDING = 1e-7
-"""Losses that differ by less than this share of ½‖X‖² are equal."""
+SINGLE, DOUBLE = 1e-7, 1e-13
+"""Losses that differ by less than this share of ½‖X‖² are equal, in either precision."""
 
 
-def no_worse_than_one(point: PathPoint, workspace: Workspace, rank_one_loss: float) -> PathPoint:
-    """The point, or one of the same rank whose loss is at most ``rank_one_loss``."""
-    energy = workspace.scaled.squared_norm() * workspace.scale**2
-    if point.loss <= rank_one_loss + ROUNDING * 0.5 * energy:
-        return point
-    return grown_point(point, workspace)
+@dataclass(frozen=True)
+class Growth:
+    """Solutions grown one component after another, as far as somebody needs them.
 
-
-def grown_point(point: PathPoint, workspace: Workspace) -> PathPoint:
-    """A grown solution of the same rank and precision."""
-    state = grown(workspace.view, workspace.leading, point.rank)
-    best = replace(workspace.point(np.nan, Run(state, point.n_iter, "grown")), lam=point.lam)
-    U, V = (factor.astype(point.U.dtype, copy=False) for factor in (best.U, best.V))
-    return replace(best, U=U, V=V)
-
-
-def grown(data: Data, leading: tuple[Array, float, Array], rank: int) -> State:
-    """The leading singular pair of X and, one after another, components of what is left.
-
-    Each lowers the loss, and so does each iteration. Where nothing is left before ``rank`` is reached, the
-    strongest component is cut into equal parts.
+    The first is the leading singular pair of X; then come components of what is left. Each lowers the
+    objective, and so does each iteration.
     """
-    hals = Hals()
-    u, sigma, v = leading
-    state = hals.init(Problem(data), u * sigma, v).balanced()
-    for _ in range(rank - 1):
-        state = _one_more(state)
-        for _ in range(STEPS):
-            state = hals.step(state)
-        state = state.balanced().compact()
-    return _in_parts(state, rank - state.rank)
+
+    workspace: Workspace
+    mu: float = 1e-8
+    deadline: float = math.inf  # a value of ``time.monotonic()``; after it nothing is grown
+    _states: list[State] = field(default_factory=list)
+
+    def no_worse_than_one(self, point: PathPoint) -> PathPoint:
+        """The point, or a grown one where it explains less than one component would.
+
+        With a heavy μ solutions explain less on purpose: they stay if their objective is lower.
+        """
+        scale = self.workspace.scale
+        energy = 0.5 * self.workspace.scaled.squared_norm()
+        rounding = SINGLE if self.workspace.precision == np.float32 else DOUBLE
+        best = energy - 0.5 * (self.workspace.spectral_norm / scale) ** 2
+        if point.loss / scale**2 <= best + rounding * energy or time.monotonic() > self.deadline:
+            return point
+        squares = sum(float(np.linalg.norm(factor)) ** 2 for factor in (point.U, point.V))
+        objective = point.loss / scale**2 + 0.5 * self.mu * squares / scale
+        return self.point(point) if self.at_rank(point.rank).objective < objective else point
+
+    def point(self, like: PathPoint) -> PathPoint:
+        """A grown solution of the same rank and precision as another."""
+        run = Run(self.at_rank(like.rank), like.n_iter, "grown")
+        best = replace(self.workspace.point(np.nan, run), lam=like.lam)
+        U, V = (factor.astype(like.U.dtype, copy=False) for factor in (best.U, best.V))
+        return replace(best, U=U, V=V)
+
+    def at_rank(self, rank: int) -> State:
+        """A solution with so many components.
+
+        Where nothing is left before, the strongest component is cut into equal parts.
+        """
+        hals, states = Hals(), list(self._states)
+        if not states:
+            u, sigma, v = self.workspace.leading
+            states.append(hals.init(Problem(self.workspace.view, mu=self.mu), u * sigma, v).balanced())
+        while len(states) < rank:
+            state = _one_more(states[-1])
+            for _ in range(STEPS):
+                state = hals.step(state)
+            states.append(state.balanced().compact())
+        self._states[:] = states  # all at once: another thread may be here
+        return _in_parts(states[rank - 1], rank - states[rank - 1].rank)
+
+    def without_X(self) -> Growth:
+        """The same with the compression of X in its place, and as long as it takes."""
+        return replace(self, workspace=self.workspace.without_X(), deadline=math.inf)
 
 
 def _one_more(state: State) -> State:
@@ -77,6 +102,8 @@ def _one_more(state: State) -> State:
 
 def _in_parts(state: State, more: int) -> State:
     """With as many components more: equal parts of the strongest one."""
+    if more == 0:
+        return state
     strongest = int(np.argmax(state.gram_U.diagonal() * state.gram_V.diagonal()))
     parts = np.append(np.arange(state.U.shape[1]), np.full(more, strongest))
     share = np.where(parts == strongest, 1.0 / (1 + more), 1.0).astype(state.U.dtype)

@@ -84,6 +84,10 @@ class PathOptions:
     def stopping(self) -> Stopping:
         return Stopping(tol=self.tol, tol_gradient=10 * self.tol, max_iter=self.max_iter)
 
+    def deadline(self, began: float) -> float:
+        """When the time budget is spent, by the clock that ``began`` was read from."""
+        return math.inf if self.time_budget is None else began + self.time_budget
+
     def make_grid(self) -> Grid:
         """The grid by its name."""
         if self.grid == "adaptive":

@@ -56,10 +56,17 @@ class LatePath:
         self._scales = scales  # of a path of weighted data: what makes it one of X
         self._found: Exploration | None = found
         self._value: RankPath | None = None
-        if found.workspace.compressed is None or workers_of(found.workspace.data) is not None:
+        waits = bool(found.higher) or np.isnan(found.path.points[0].lam)
+        here = workers_of(found.workspace.data) is None
+        if not (waits and here and found.workspace.compressed is not None):
             self._value, self._found = self._worked_out(found), None
         else:
             self._found = found.without_X()
+
+    @property
+    def weighted(self) -> bool:
+        """Whether losses are those of weighted data."""
+        return self._scales is not None
 
     @property
     def value(self) -> RankPath:

@@ -15,7 +15,10 @@ from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, Solver, Stopping, make_solver, run
 
 WINDOW = 3
-"""Iterations over which the objective must have settled. It always does before factors and gradients have."""
+"""Iterations over which the objective, or the factors, must have settled."""
+
+NOW_AND_THEN = 10
+"""The objective mostly settles first: factors, which cost a pass over them, are looked at this seldom."""
 
 TIGHTER = 0.01
 """The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
@@ -47,7 +50,7 @@ def polish(
 
     def settled(matrix: Data, U: Array, V: Array, tol: float, max_iter: int) -> Run:
         U, V = (by_columns(factor, matrix.dtype) for factor in (U, V))
-        stopping = Stopping(tol, 0.0, WINDOW, WINDOW, change_window=0, max_iter=max_iter)
+        stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=NOW_AND_THEN, max_iter=max_iter)
         return run(chosen, chosen.init(Problem(matrix, mu=mu, delta=delta), U, V), stopping)
 
     with one_pool():

@@ -52,7 +52,7 @@ class Evidence:
     shape: tuple[int, int]
     ranks: Array  # visited, increasing
     losses: Array  # ‖Y - UVᵀ‖² at each of them
-    losses_of_X: Array  # ‖X - UVᵀ‖² of the same solutions, scaled back; of the first ranks, as many as count
+    losses_of_X: Array  # ‖X - UVᵀ‖² of the same solutions, scaled back, at ranks[: len(losses_of_X)]
     spectrum: Array  # σ₁², σ₂², ... of Y; a few more than the largest rank
     spectrum_of_X: Array  # of X
     complete: bool = True  # False if the path was interrupted

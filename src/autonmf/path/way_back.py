@@ -8,7 +8,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.spread import by_columns
-from autonmf.path.growing import grown_point, no_worse_than_one
+from autonmf.path.growing import Growth
 from autonmf.path.result import PathPoint
 from autonmf.path.workspace import Workspace
 
@@ -20,13 +20,13 @@ class WayBack:
     workspace: Workspace  # of X
     a: Array  # n x 1, in the units of the workspace
     b: Array  # m x 1
-    rank_one_loss: float
+    growth: Growth
 
     @staticmethod
-    def of(workspace: Workspace, a: Array, b: Array, rank_one_loss: float) -> WayBack:
+    def of(workspace: Workspace, a: Array, b: Array, growth: Growth) -> WayBack:
         root = np.sqrt(workspace.scale)
         rows, columns = ((scales / root).astype(workspace.precision)[:, None] for scales in (a, b))
-        return WayBack(workspace, rows, columns, rank_one_loss)
+        return WayBack(workspace, rows, columns, growth)
 
     def point(self, solution: PathPoint) -> PathPoint:
         """A solution for X; of rank one the best there is, and of higher ranks none that is worse."""
@@ -34,10 +34,9 @@ class WayBack:
         factors = workspace.turned(solution.U * self.a, solution.V * self.b)
         U, V = (by_columns(factor, workspace.precision) for factor in factors)
         point = workspace.point_at(U, V, solution.n_iter)
-        if point.rank == 1:
-            return grown_point(point, workspace)
-        return no_worse_than_one(point, workspace, self.rank_one_loss)
+        return self.growth.point(point) if point.rank == 1 else self.growth.no_worse_than_one(point)
 
     def without_X(self) -> WayBack:
         """The same with the compression of X in its place."""
-        return replace(self, workspace=self.workspace.without_X())
+        growth = self.growth.without_X()
+        return replace(self, workspace=growth.workspace, growth=growth)

@@ -19,7 +19,7 @@ class Stopping:
     2. the factors changed by at most ``tol`` over T₃ iterations, relative to max(1, ‖(U, V)‖);
     3. the projected gradient is at most ``tol_gradient``.
 
-    The last two are left out where T₃ or ``tol_gradient`` is zero.
+    The second can be looked at now and then only; the last is left out where ``tol_gradient`` is zero.
     """
 
     tol: float = 1e-4  # ε
@@ -27,6 +27,7 @@ class Stopping:
     rank_window: int = 20  # T₁
     objective_window: int = 10  # T₂
     change_window: int = 10  # T₃
+    change_every: int = 1  # iterations from one look at the factors to the next
     max_iter: int = 2000
     progress: float = 0.0  # stop when an iteration lowers the loss by less than this share of it ...
     min_iter: int = 1  # ... after so many iterations
@@ -61,7 +62,7 @@ class Watch:
             return None
         if self._objective_settled():
             return "objective"
-        if rule.change_window and self._factors_settled(state):
+        if self.seen % rule.change_every == 0 and self._factors_settled(state):
             return "change"
         if rule.tol_gradient and state.projected_gradient_norm <= rule.tol_gradient:
             return "gradient"

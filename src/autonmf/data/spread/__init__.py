@@ -3,6 +3,7 @@
 from autonmf.data.spread.chunks import in_row_chunks
 from autonmf.data.spread.drawing import random_rows
 from autonmf.data.spread.loading import is_dask, spread_out
+from autonmf.data.spread.program import aligned
 from autonmf.data.spread.rows import (
     Rows,
     beside,
@@ -22,6 +23,7 @@ __all__ = [
     "Rows",
     "Tall",
     "Wide",
+    "aligned",
     "beside",
     "by_columns",
     "columns_of",

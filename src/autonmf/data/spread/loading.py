@@ -58,22 +58,13 @@ def _tall(
 
 
 def _loaded(X: Any, dtype: Any, client: Any) -> list[Any]:
-    """A future for each block.
+    """A future for each block, where the scheduler sees fit.
 
-    Blocks of an array that is still to be read are dealt out evenly; of one that workers hold already, they
-    are made where it is.
+    None is bound to a worker: with that worker gone for good, it could never be computed again.
     """
     from dask.delayed import delayed
-    from distributed import Future
 
     chunks = X.to_delayed().ravel()
     groups = joined(X.chunks[0], int(X.shape[1]), np.dtype(dtype).itemsize)
     blocks = [delayed(load, pure=False)(list(chunks[group]), dtype) for group in groups]
-    if any(isinstance(value, Future) for value in dict(X.__dask_graph__()).values()):
-        return list(client.compute(blocks))
-    names = sorted(client.scheduler_info(n_workers=-1)["workers"])
-    pieces: list[Any] = []
-    for i, name in enumerate(names):
-        some = blocks[i * len(blocks) // len(names) : (i + 1) * len(blocks) // len(names)]
-        pieces += client.compute(some, workers=[name], allow_other_workers=True) if some else []
-    return pieces or list(client.compute(blocks))
+    return list(client.compute(blocks))

@@ -72,9 +72,9 @@ def aligned(value: Any) -> Any:
     """
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
-    if not sparse.issparse(value):
+    if not sparse.issparse(value) or getattr(value, "format", "") not in ("csr", "csc"):
         return value
-    block: Any = value  # in CSR format
+    block: Any = value
     arrays = (block.data, block.indices, block.indptr)
     if all(array.flags.aligned for array in arrays):
         return block

@@ -58,7 +58,7 @@ class Node:
         A, B = (Rows(node, None, dtype) for node in (self, other))
         if self is other and self.pieces is None:
             total(_sums, A)  # its Gram matrix comes with it
-        elif self is other or self.pieces is None or self._knows(self, dtype) or B.ndim == 1:
+        elif self is other or self.pieces is None or self._knows(self, dtype) or 1 in (A.ndim, B.ndim):
             self._products[other] = np.asarray(total(inner_product, A, B), dtype=dtype)
         else:  # whoever asks for a product asks for the Gram matrix next
             both = np.asarray(total(_beside_gram, A, B), dtype=dtype)
