@@ -146,6 +146,25 @@ def test_blocks(choose: Choose) -> None:
     assert choose(X + 0.05 * np.random.default_rng(0).random(X.shape)).rank == 4
 
 
+@pytest.mark.parametrize("blocks", [51, 60, 80])
+def test_more_blocks_than_ranks_are_not_noise(blocks: int, choose: Choose) -> None:
+    """What one component leaves has a flat spectrum, at the edge of noise, but one that ends."""
+    estimate = choose(np.kron(np.eye(blocks), np.ones((5, 5))))
+    assert estimate.rank > 1
+    assert estimate.confidence < 0.2
+    assert "no elbow" in " ".join(estimate.warnings)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drops_that_are_negligible_do_not_bend(seed: int, choose: Choose) -> None:
+    rng = np.random.default_rng(10 + seed)
+    n, m = 300 + 100 * seed, 200 + 50 * seed
+    X = rng.gamma(0.5, 1.0, (n, 2)) @ rng.gamma(0.5, 1.0, (m, 2)).T
+    for random_state in range(3):
+        estimate = choose(X, random_state=random_state)
+        assert (estimate.rank, estimate.plausible) == (2, (2,))
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (2, 9)])
 def test_one_rank_only(shape: tuple[int, int]) -> None:
     """Half of the shorter side is one: there is nothing to choose, and no confidence in it."""

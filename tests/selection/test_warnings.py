@@ -132,3 +132,15 @@ def test_what_is_called_noise_is_near_its_edge(choose: Choose) -> None:
             estimate = choose(X, max_rank=max_rank)
             noise = estimate.evidence["remainder"][estimate.rank - 1] < 1.6
             assert noise or "looks like noise" not in estimate.why
+
+
+def test_weak_evidence_is_not_passed_over_in_silence(evidence_of: Callable[..., Evidence]) -> None:
+    """A small step at two, and a long tail that is nothing like noise."""
+    drops = np.append([0.5, 0.1], 0.02 * 0.8 ** np.arange(30))
+    estimate = select_rank(evidence_of(drops, (2000, 1500)), "auto")
+    assert estimate.rank == 2
+    assert estimate.confidence < 0.5
+    ranks = estimate.plausible
+    assert estimate.warnings == (
+        f"the evidence is weak: {len(ranks)} ranks from {ranks[0]} to {ranks[-1]} are plausible",
+    )

@@ -38,6 +38,9 @@ SURE = 0.99
 CREDIBLE = 0.9
 """The plausible ranks are the likeliest ones that together have this probability."""
 
+WEAK = 0.5
+"""A rank that is less likely than this comes with a warning, whatever else there is to say."""
+
 RIVAL = 0.6
 """Another rank with this share of the chosen one's probability is equally supported."""
 
@@ -135,12 +138,16 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
     elif rank == largest:
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
     elif features.ratio[best] < NO_STEP or rank == 1:
+        what = "no rank stands out" if rank == 1 else "the rank is where it begins to fall less"
         found.append(
-            f"no elbow: the loss keeps falling up to rank {largest}, and the rank is where it begins to fall "
-            "less; raise max_rank if you expect more"
+            f"no elbow: the loss keeps falling up to rank {largest}, and {what}; "
+            "raise max_rank if you expect more"
         )
     if rank > 1 and probabilities[order[1]] > RIVAL * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
     if not evidence.complete:
         found.append("the path is incomplete")
+    if not found and probabilities[best] < WEAK:
+        ranks = plausible_of(probabilities)
+        found.append(f"the evidence is weak: {len(ranks)} ranks from {ranks[0]} to {ranks[-1]} are plausible")
     return found

@@ -35,8 +35,8 @@ BENT_UP_TO = 0.8
 FEWEST_BENT = 5
 """Through fewer points two lines always pass."""
 
-UNLIKELY = 1.1
-"""Components that explain this many times what the edge allows them are none of noise."""
+MANY = 10
+"""So many components of noise explain less than its edge on average."""
 
 EXACT = 1e-9
 """Less than this share of ‖Y‖² left is a remainder of rounding errors."""
@@ -82,16 +82,17 @@ def features_of(evidence: Evidence) -> Features:
 
 
 def _noise(shape: tuple[int, int], spectrum: Array, largest: int) -> float:
-    """The remainder of Y at rank one; ∞ if the largest rank leaves less than it could leave of noise.
+    """The remainder of Y at rank one; ∞ if what is left of it cannot be noise.
 
-    No component explains more of noise than its edge, (√n + √m)²/nm of the energy.
+    That is where fewer components than noise would need explain it all, or many of them more than the edge
+    of noise, (√n + √m)²/nm of the energy each.
     """
     n, m = (side - 1 for side in shape)
     left = 1.0 - np.cumsum(spectrum)
     if left[0] > EXACT and largest < min(shape):
         explained = 1.0 - max(left[largest - 1], 0.0) / left[0]
-        of_noise = (largest - 1) * (np.sqrt(n) + np.sqrt(m)) ** 2 / (n * m)
-        if explained > min(UNLIKELY * of_noise, 1.0 - EXACT):
+        edges = (largest - 1) * (np.sqrt(n) + np.sqrt(m)) ** 2 / (n * m)
+        if explained >= 1.0 - EXACT or (largest > MANY and explained > edges):
             return np.inf
     return float(_remainders(shape, spectrum, largest)[1])
 
