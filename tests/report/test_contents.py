@@ -194,6 +194,24 @@ def test_other_data_are_refused(fitted: AutoNMF, low_rank: np.ndarray, change) -
         Subject.of_model(fitted, change(low_rank))
 
 
+@pytest.mark.parametrize("zeros", [0, 5])
+def test_a_weighted_model_is_reported_without_its_data(low_rank: np.ndarray, tmp_path, zeros: int) -> None:
+    sample_weight = np.random.default_rng(0).uniform(2.0, 3.0, len(low_rank))
+    sample_weight[:zeros] = 0.0
+    model = AutoNMF(max_rank=4, random_state=0).fit(low_rank, sample_weight=sample_weight)
+    with pytest.raises(ValueError, match="the page of a weighted model is written without X"):
+        model.report(tmp_path / "page.html", X=low_rank)
+    assert model.report(tmp_path / "page.html").is_file()
+
+
+def test_the_highest_rank_has_no_next(subject: Subject) -> None:
+    evidence = evidence_of(subject)
+    last = evidence.ranks[-1]
+    assert f"Rank {last} is the highest that was tried" in sentence(evidence, last)
+    assert "next one would" not in sentence(evidence, last)
+    assert "next one would" in sentence(evidence, last - 1)
+
+
 def test_an_unfitted_model_is_refused() -> None:
     with pytest.raises(ValueError, match="call fit first"):
         Subject.of_model(AutoNMF())

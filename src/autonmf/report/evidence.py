@@ -82,7 +82,11 @@ def sentence(evidence: Evidence, rank: int) -> str:
     probability, ratio, remainder = (values.get(name) for name in ("probability", "ratio", "remainder"))
     if probability is not None:
         parts.append(f"The probability of rank {rank} is {percent(probability)}.")
-    if rank > 1 and ratio is not None and ratio > 0:
+    if "ratio" in values and 1 < rank == evidence.ranks[-1]:
+        parts.append(
+            f"Rank {rank} is the highest that was tried: there is no next component to compare with."
+        )
+    elif rank > 1 and ratio is not None and ratio > 0:
         parts.append(f"Component {rank} lowers the loss {_times(ratio)} the next one would.")
     if remainder is not None:
         parts.append(

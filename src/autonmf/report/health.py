@@ -85,8 +85,7 @@ def _facts(s: Survey) -> Iterator[Fact]:
     yield Fact("Root mean square", plain(np.sqrt(s.row_energies.sum() / s.size)))
     yield Fact("Dynamic range", f"{plain(np.log10(s.largest / s.smallest), 2)} decades")
     yield Fact("Rows, columns of zeros", f"{s.zero_rows:,}, {s.zero_columns:,}")
-    if s.repeated_rows is not None:
-        yield Fact("Repeated rows", f"{s.repeated_rows:,}")
+    yield Fact("Repeated rows", "not looked for" if s.repeated_rows is None else f"{s.repeated_rows:,}")
 
 
 def _findings(s: Survey) -> Iterator[Finding]:

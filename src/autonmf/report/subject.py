@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Data, as_data
+from autonmf.data.spread import Tall
 from autonmf.factorisation import Factorisation
 from autonmf.path import RankPath
 from autonmf.selection import RankEstimate
@@ -38,12 +40,14 @@ class Subject:
 
     @classmethod
     def of_model(cls, model: Any, X: Any = None) -> Subject:
-        """A fitted `AutoNMF`; with its training data X the weights of its own components are known."""
+        """A fitted `AutoNMF`; with its training data X the weights of its own components are known.
+
+        It is to be closed if X is a Dask array.
+        """
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
-        data = None if X is None else _training_data(model.path_, X, model.missing)
-        W = None if X is None else np.asarray(model.transform(X))
+        data, W = (None, None) if X is None else _with_weights(model, X)
         return cls(
             path=model.path_,
             estimate=model.rank_estimate_,
@@ -64,6 +68,10 @@ class Subject:
             loss=found.loss,
             data=as_data(X, missing=missing),
         )
+
+    def close(self) -> None:
+        """Let the workers go that hold X, where they do."""
+        _close(self.data)
 
     @property
     def ranks(self) -> list[int]:
@@ -93,13 +101,39 @@ class Subject:
         return float(2.0 * loss / self.path.squared_norm)
 
 
-def _training_data(path: RankPath, X: Any, missing: str) -> Data:
-    data = as_data(X, missing=missing)
-    if data.shape != path.shape or abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
-        n, m = path.shape
+def _with_weights(model: Any, X: Any) -> tuple[Data, Array]:
+    """The training data, and W."""
+    with ExitStack() as stack:
+        data = as_data(X, missing=model.missing)
+        stack.callback(_close, data)
+        _refuse_other_data(model, data)
+        W = np.asarray(model.transform(X))
+        stack.pop_all()  # it stays open
+    return data, W
+
+
+def _refuse_other_data(model: Any, data: Data) -> None:
+    path: RankPath = model.path_
+    found = data.squared_norm()
+    if data.shape == path.shape and abs(found - path.squared_norm) <= SAME * path.squared_norm:
+        return
+    if _weighted(model):
         raise ValueError(
-            f"X is not what the model was fitted to (a {n} x {m} matrix, ‖X‖² = {path.squared_norm:.6g}): "
-            f"it is {data.shape[0]} x {data.shape[1]} with ‖X‖² = {data.squared_norm():.6g}; "
-            "pass the training data"
+            "the model was fitted with weights, and X without them is not what it was fitted to: "
+            "the page of a weighted model is written without X"
         )
-    return data
+    n, m = path.shape
+    raise ValueError(
+        f"X is not what the model was fitted to (a {n} x {m} matrix, ‖X‖² = {path.squared_norm:.6g}): "
+        f"it is {data.shape[0]} x {data.shape[1]} with ‖X‖² = {found:.6g}; pass the training data"
+    )
+
+
+def _weighted(model: Any) -> bool:
+    """Whether samples or entries counted differently in the fit."""
+    return bool(getattr(getattr(model, "_path", None), "weighted", False))
+
+
+def _close(data: Data | None) -> None:
+    if isinstance(data, Tall):
+        data.close()

@@ -1,24 +1,22 @@
-"""Numbers about X, from a few passes over it; a sparse X is never made dense."""
+"""Numbers about X, from a few passes over it; a sparse X is never made dense, one in a file never loaded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.data.blocks import row_blocks
-from autonmf.data.masked_sparse import MaskedSparse
+from autonmf.data.blocks import BLOCK_ENTRIES, row_blocks
 from autonmf.data.rowwise import Turned
+from autonmf.data.spread import is_spread
+from autonmf.data.streamed import Streamed
+from autonmf.report.tally import tally_of
 
 MOST_HASHED = 2_000_000
 """Rows among which repetitions are looked for, at most."""
-
-MOST_SORTED = 1_000_000
-"""Entries that are looked at together, and that a median is taken of."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Survey:
     whole: bool  # integers only
     zero_rows: int
     zero_columns: int
-    repeated_rows: int | None  # rows that came before; None where there are too many to look
+    repeated_rows: int | None  # rows that came before; None where they were not looked for
     row_energies: Array  # squared norms
     column_energies: Array
     missing: int = 0  # entries that are not known, and are not counted above
@@ -60,57 +58,36 @@ class Survey:
 def survey(data: Data) -> Survey:
     """Look at every entry of X."""
     n, m = data.shape
-    entries, sparse = _entries(data)
     missing = 0 if data.complete else _missing(data)
-    smallest, whole = _positive_entries(entries)
-    rows, columns = data.squares(np.ones(m)), data.T.squares(np.ones(n))
+    found = tally_of(data)
+    rows, columns = data.squares(np.ones(m)), data.column_squares(np.ones(n))
     return Survey(
         shape=(n, m),
-        sparse=sparse,
+        sparse=found.sparse,
         dtype=str(data.dtype),
-        zeros=n * m - missing - int(np.count_nonzero(entries)),
-        smallest=smallest,
-        median=_median(entries),
-        largest=float(entries.max()),
-        at_largest=int(np.count_nonzero(entries == entries.max())),
-        whole=whole,
+        zeros=n * m - missing - found.nonzero,
+        smallest=found.smallest,
+        median=float(np.median(found.positive)),
+        largest=found.largest,
+        at_largest=found.at_largest,
+        whole=found.whole,
         zero_rows=int(np.count_nonzero(rows == 0)),
         zero_columns=int(np.count_nonzero(columns == 0)),
-        repeated_rows=_repeated(data, rows) if n <= MOST_HASHED else None,
+        repeated_rows=_repeated(data, rows) if _rows_at_hand(data) else None,
         row_energies=rows,
         column_energies=columns,
         missing=missing,
     )
 
 
-def _entries(data: Any) -> tuple[Array, bool]:
-    """The entries of X that are stored, with zeros for missing ones; and whether it is stored sparse."""
-    if isinstance(data, MaskedSparse):
-        return data.known.X.data, True
-    matrix: Any = data.T if isinstance(data, Turned) else data
-    stored = matrix.X
-    return (stored, False) if isinstance(stored, np.ndarray) else (stored.data, True)
-
-
 def _missing(data: Data) -> int:
     return sum(int(np.count_nonzero(data.omega(b) == 0)) for b in row_blocks(data.shape))
 
 
-def _positive_entries(entries: Array) -> tuple[float, bool]:
-    """The smallest positive entry, and whether all entries are whole numbers."""
-    flat = entries.ravel(order="K")
-    smallest, whole = np.inf, True
-    for start in range(0, flat.size, MOST_SORTED):
-        some = flat[start : start + MOST_SORTED]
-        smallest = min(smallest, float(np.min(some, where=some > 0, initial=np.inf)))
-        whole = whole and bool(np.equal(np.floor(some), some).all())
-    return smallest, whole
-
-
-def _median(entries: Array) -> float:
-    """Of the positive entries; of an even selection of them where there are many."""
-    positive = entries[entries > 0]
-    return float(np.median(positive[:: max(positive.size // MOST_SORTED, 1)]))
+def _rows_at_hand(data: Data) -> bool:
+    """Whether a few rows can be read by themselves; of a file by columns all of it would be, every time."""
+    by_columns = isinstance(data, Turned) and isinstance(data.T, Streamed)
+    return data.shape[0] <= MOST_HASHED and not by_columns and not is_spread(data)
 
 
 def _repeated(data: Data, squares: Array) -> int:
@@ -119,7 +96,7 @@ def _repeated(data: Data, squares: Array) -> int:
     suspects = (sizes[group] > 1) & (squares > 0)
     seen: set[bytes] = set()
     repeated = 0
-    for block in row_blocks(data.shape):
+    for block in row_blocks(data.shape, data.block_entries if isinstance(data, Streamed) else BLOCK_ENTRIES):
         where = np.flatnonzero(suspects[block])
         if not where.size:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,9 @@ def write_report(
     file : path
         An HTML file. It is complete or not there; one that was there before is replaced.
     X : array, data frame or sparse matrix of shape (n_samples, n_features), optional
-        The training data: with them the page also shows the data's health, the fit of each sample and the
-        polished components.
+        The training data, whatever `AutoNMF.fit` takes: with them the page also shows the data's health, the
+        fit of each sample and the polished components. What lies in a file is read a block at a time. Leave
+        it out for a model that was fitted with weights.
     title : str, optional
         Headline of the page.
     feature_names : sequence of str, optional
@@ -97,24 +98,24 @@ def write_report(
     'swimmer.html'
     """
     plotly = plotly_script()
-    subject = Subject.of_model(model, X)
-    if feature_names is None and image_shape is None and wavelengths is None:
-        feature_names = getattr(model, "feature_names_in_", None)
-    reading = reading_of(
-        subject.path.shape,
-        feature_names=feature_names,
-        sample_names=sample_names,
-        image_shape=image_shape,
-        order=order,
-        wavelengths=wavelengths,
-        map_shape=map_shape,
-        kind=kind,
-        axis_label=axis_label,
-        n_top=n_top,
-    )
-    return write_page(
-        subject, reading, recipe_of(model), title or "Components found by autonmf", file, plotly
-    )
+    with closing(Subject.of_model(model, X)) as subject:
+        if feature_names is None and image_shape is None and wavelengths is None:
+            feature_names = getattr(model, "feature_names_in_", None)
+        reading = reading_of(
+            subject.path.shape,
+            feature_names=feature_names,
+            sample_names=sample_names,
+            image_shape=image_shape,
+            order=order,
+            wavelengths=wavelengths,
+            map_shape=map_shape,
+            kind=kind,
+            axis_label=axis_label,
+            n_top=n_top,
+        )
+        return write_page(
+            subject, reading, recipe_of(model), title or "Components found by autonmf", file, plotly
+        )
 
 
 def write_page(

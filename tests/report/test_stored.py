@@ -1,0 +1,180 @@
+"""The page about X in a file or on a cluster says what the page about X in memory says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from autonmf import AutoNMF
+from autonmf.data import as_data, stores
+from autonmf.data.rowwise import Turned
+from autonmf.data.streamed import Streamed
+from autonmf.report import tally
+from autonmf.report.survey import Survey, survey
+from autonmf.report.write import write_report
+
+Read = Callable[[Path], dict[str, Any]]
+
+
+def as_hdf5(folder: Path, X: np.ndarray) -> Any:
+    h5py = pytest.importorskip("h5py")
+    return h5py.File(folder / "x.h5", "w").create_dataset("X", data=X, chunks=(7, X.shape[1]))
+
+
+def as_zarr(folder: Path, X: np.ndarray) -> Any:
+    zarr = pytest.importorskip("zarr")
+    return zarr.create_array(store=folder / "x.zarr", data=X, chunks=(11, X.shape[1]))
+
+
+def as_integers(folder: Path, X: np.ndarray) -> Any:
+    file = np.memmap(folder / "x.bin", dtype=np.int64, mode="w+", shape=X.shape)
+    file[:] = X
+    return file
+
+
+def as_map(folder: Path, X: np.ndarray) -> Any:
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def as_backed(folder: Path, X: np.ndarray, kind: type = sparse.csr_matrix) -> Any:
+    anndata = pytest.importorskip("anndata")
+    anndata.AnnData(kind(X)).write_h5ad(folder / "x.h5ad")
+    return anndata.read_h5ad(folder / "x.h5ad", backed="r").X
+
+
+def as_backed_columns(folder: Path, X: np.ndarray) -> Any:
+    return as_backed(folder, X, sparse.csc_matrix)
+
+
+STORES = [as_hdf5, as_zarr, as_integers, as_map, as_backed, as_backed_columns]
+
+
+@pytest.fixture
+def counts(low_rank: np.ndarray) -> np.ndarray:
+    """Counts with zeros, an empty row, an empty column and two repeated rows."""
+    X = np.round(20.0 * low_rank / low_rank.max())
+    X[7], X[:, 3] = 0.0, 0.0
+    X[[20, 50]] = X[[1, 2]]
+    return X
+
+
+@pytest.fixture(params=STORES, ids=lambda store: store.__name__[3:])
+def kept(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray) -> Iterator[Any]:
+    X = request.param(tmp_path, counts)
+    yield X
+    if hasattr(X, "file"):
+        X.file.close()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the matrix were large: several blocks, and too large to load."""
+    monkeypatch.setattr(stores, "SMALL", 0)
+    monkeypatch.setattr(Streamed, "block_entries", 13 * 40)
+
+
+@pytest.fixture
+def model(counts: np.ndarray) -> AutoNMF:
+    return AutoNMF(max_rank=5, random_state=0).fit(counts)
+
+
+def alike(found: Survey, inside: Survey) -> None:
+    """But for how X is stored, and for repeated rows."""
+    for name in {field.name for field in fields(Survey)} - {"dtype", "sparse", "repeated_rows"}:
+        assert_allclose(getattr(found, name), getattr(inside, name), rtol=1e-12, err_msg=name)
+
+
+def test_the_survey_of_a_file_is_that_of_the_matrix(kept: Any, counts: np.ndarray) -> None:
+    data = as_data(kept)
+    found = survey(data)
+    alike(found, survey(as_data(counts)))
+    assert found.sparse == hasattr(kept, "format")
+    assert found.repeated_rows == (None if isinstance(data, Turned) else 2)
+
+
+def test_only_a_float_map_is_not_read_in_blocks(kept: Any) -> None:
+    floats = isinstance(kept, np.memmap) and kept.dtype == np.float64
+    assert isinstance(as_data(kept), Streamed | Turned) != floats
+
+
+def test_the_page_about_a_file(
+    kept: Any, counts: np.ndarray, model: AutoNMF, tmp_path: Path, stored: Read
+) -> None:
+    page = stored(write_report(model, tmp_path / "file.html", X=kept))
+    inside = stored(write_report(model, tmp_path / "memory.html", X=counts))
+    facts, expected = (
+        {fact["name"]: fact["value"] for fact in one["health"]["facts"]} for one in (page, inside)
+    )
+    assert facts["Shape"] == "60 samples × 40 features"
+    assert facts["Repeated rows"] in ("2", "not looked for")
+    for name in ("Zeros", "Values", "Median of the positive", "Rows, columns of zeros"):
+        assert facts[name] == expected[name]
+    assert_allclose(
+        page["views"][2]["samples"]["quantiles"], inside["views"][2]["samples"]["quantiles"], atol=1e-3
+    )
+
+
+def test_a_fit_to_a_file_reports_on_it(kept: Any, tmp_path: Path, stored: Read) -> None:
+    model = AutoNMF(max_rank=4, random_state=0).fit(kept)
+    page = stored(model.report(tmp_path / "file.html", kept))
+    assert any("are counts" in finding["text"] for finding in page["health"]["findings"])
+
+
+def test_parts_put_together_are_the_whole(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = tally.tally_of(as_data(counts))
+    monkeypatch.setattr(tally, "MOST_SORTED", 300)
+    parts = tally.tally_of(as_data(counts))
+    for name in ("nonzero", "smallest", "largest", "at_largest", "whole", "sparse"):
+        assert getattr(parts, name) == getattr(whole, name)
+    assert_array_equal(np.sort(whole.positive), np.sort(counts[counts > 0]))
+    assert len(parts.positive) <= 2 * 300
+    low, high = np.quantile(whole.positive, (0.4, 0.6))
+    assert low <= np.median(parts.positive) <= high
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_the_page_about_a_dask_array(
+    storage: Callable[..., Any], counts: np.ndarray, tmp_path: Path, stored: Read
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="dask and distributed are not installed")
+    import dask.array as da
+
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+        ) as workers,
+        workers.get_client(),
+    ):
+        X = da.from_array(counts, chunks=(17, -1)).map_blocks(storage, dtype=counts.dtype)
+        model = AutoNMF(max_rank=4, random_state=0).fit(X)
+        found = survey(as_data(X))
+        page = stored(model.report(tmp_path / "dask.html", X))
+    alike(found, survey(as_data(counts)))
+    assert found.sparse == (storage is not np.asarray)
+    facts = {fact["name"]: fact["value"] for fact in page["health"]["facts"]}
+    empty = [int(np.count_nonzero(~counts.any(axis=axis))) for axis in (1, 0)]
+    assert facts["Rows, columns of zeros"] == f"{empty[0]}, {empty[1]}"
+    assert facts["Repeated rows"] == "not looked for"
+    assert page["views"][0]["samples"]
+
+
+def test_a_cluster_of_our_own_is_closed(counts: np.ndarray, model: AutoNMF, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="dask and distributed are not installed")
+    import dask.array as da
+
+    X = da.from_array(counts, chunks=(30, -1))
+    write_report(model, tmp_path / "dask.html", X=X)
+    with pytest.raises(ValueError, match="No clients found"):
+        distributed.default_client()
+    with pytest.raises(ValueError, match="not what the model was fitted to"):
+        write_report(model, tmp_path / "dask.html", X=2.0 * X)
+    with pytest.raises(ValueError, match="No clients found"):
+        distributed.default_client()
