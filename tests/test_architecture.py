@@ -26,7 +26,7 @@ LAYERS = (
     ("cli", "anndata"),  # what people type
     ("report", "plotting", "adapters", "bench", "reproduce"),  # what people touch
     ("estimator", "compare"),  # scikit-learn contract; every method side by side
-    ("_callbacks", "_input"),  # who is told how far a fit is; what it is given
+    ("_callbacks", "_input", "saving"),  # who is told how far a fit is; what it is given; models in files
     ("factorisation", "baselines"),  # X to a rank and its factors; what we compare with
     ("selection",),  # from evidence to a rank
     ("path",),  # continuation in λ

@@ -27,12 +27,15 @@ from autonmf.model.lazy import lazy_projection
 from autonmf.model.projection import project
 from autonmf.path import PathOptions, RankPath, Scales
 from autonmf.path.rescaling import scaled_init
+from autonmf.saving import SavingMixin
 from autonmf.solvers import Solver
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
 
 
-class AutoNMF(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AutoNMF(
+    CallbackSupportMixin, SavingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Nonnegative matrix factorisation that finds its number of components.
 
     X (n_samples x n_features) ≈ W H with W, H ≥ 0. One warm-started path computes every rank from an
