@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 LIBRARIES = ("autonmf", "numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -24,6 +28,7 @@ def _facts() -> tuple[tuple[str, str], ...]:
     return (
         ("Python", platform.python_version()),
         *((library, _installed(library)) for library in LIBRARIES),
+        *_commit(),
         ("BLAS", blas or "unknown"),
         ("kernels", kernels.BACKEND),
         ("cores", str(usable)),
@@ -35,6 +40,19 @@ def _facts() -> tuple[tuple[str, str], ...]:
 def facts() -> dict[str, str]:
     """Names and values."""
     return dict(_facts())
+
+
+def _commit() -> Iterator[tuple[str, str]]:
+    """Of a checkout, whose installed version tells when it was installed only."""
+    here = Path(__file__)
+    with suppress(OSError, subprocess.CalledProcessError):
+        _git(here.parent, "ls-files", "--error-unmatch", here.name)  # not a repository around
+        yield "commit", _git(here.parent, "describe", "--always", "--dirty", "--exclude=*")
+
+
+def _git(folder: Path, *command: str) -> str:
+    done = subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def _installed(library: str) -> str:

@@ -23,8 +23,8 @@ def tables(results: Results) -> list[Table]:
     return [
         _hits_table(lines),
         _table(lines, "Table 1: ranks (paper / ours)", "found", "rank", form.ranks,
-               "Several numbers: one a seed. PASM, exact path: every rank with the paper's rule, τ = 5; "
-               "our default: `AutoNMF()`."),
+               "Several numbers: one a seed; where there is one number, one seed was run. PASM, exact path: "
+               "every rank with the paper's rule, τ = 5; our default: `AutoNMF()`."),
         _table(lines, "Table 1: recovery error of U (paper / ours)", "recovery_error", "error", form.spread,
                "Median (least to largest) over the seeds."),
         _table(lines, "Table 1: seconds (paper / ours)", "seconds", "seconds",
