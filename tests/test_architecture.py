@@ -18,7 +18,7 @@ ROOT = Path(autonmf.__file__).parent
 LONGEST_FILE = 350
 HEAVY = {
     "anndata", "dask", "h5py", "matplotlib", "pandas", "plotly", "pooch", "pyarrow", "requests", "rich",
-    "sklearn", "typer",
+    "sklearn", "typer", "zarr",
 }  # fmt: skip
 
 # From the top. A module may import from any row below its own, and from its own package.

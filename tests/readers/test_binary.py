@@ -278,7 +278,9 @@ def test_parquet_from_polars(tmp_path: Path) -> None:
     assert (table.row_names, table.column_names) == (["a", "b"], ["x", "y"])
 
 
-@pytest.mark.parametrize(("library", "name"), [("h5py", "x.h5ad"), ("pyarrow", "x.parquet")])
+@pytest.mark.parametrize(
+    ("library", "name"), [("h5py", "x.h5ad"), ("h5py", "x.h5"), ("pyarrow", "x.parquet")]
+)
 def test_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str) -> None:
     for module in [m for m in sys.modules if m.split(".")[0] == library]:
         monkeypatch.delitem(sys.modules, module)
@@ -288,7 +290,7 @@ def test_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, librar
         read_matrix(tmp_path / name)
 
 
-@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("extension", [extension for extension in EXTENSIONS if extension != ".zarr"])
 def test_no_file_empty_file_folder(tmp_path: Path, extension: str) -> None:
     file = tmp_path / f"x{extension}"
     with pytest.raises(ReadError, match="does not exist"):

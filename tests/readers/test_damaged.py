@@ -67,6 +67,7 @@ MAKERS: dict[str, Callable[[], bytes]] = {
     "sparse-four.mat": lambda: saved(io.savemat, {"X": sparse.csc_matrix(X)}, format="4"),
     "seven.mat": lambda: write_hdf5(X.T),
     "x.h5ad": lambda: write_hdf5(X),
+    "x.h5": lambda: write_hdf5(X),
     "sparse.h5ad": lambda: write_h5ad(sparse.csr_matrix(X)),
     "x.parquet": write_parquet,
     "x.mtx": lambda: saved(io.mmwrite, sparse.coo_matrix(X)),
@@ -197,3 +198,22 @@ def test_any_table(
     file = tmp_path / ("x.csv.gz" if zipped else "x.csv")
     file.write_bytes(gzip.compress(content) if zipped else content)
     outcome(file)
+
+
+@pytest.mark.parametrize("version", [b"\x00\x00", b"\x02\x00", b"\x03\x00", b"\x09\x00"])
+def test_npy_headers_of_any_length(tmp_path: Path, version: bytes) -> None:
+    file = tmp_path / "x.npy"
+    file.write_bytes(b"\x93NUMPY" + version + (800_000_000).to_bytes(4, "little") + bytes(100))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReadError, match=r"version|800000000 bytes"):
+            read_matrix(file)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_npy_of_version_two(tmp_path: Path) -> None:
+    with (tmp_path / "x.npy").open("wb") as stream:
+        np.lib.format.write_array(stream, X, version=(2, 0))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "x.npy").X, X)

@@ -124,6 +124,7 @@ BOMBS = {
     "x.mtx.gz": lambda: gzip.compress(coordinates(10**15)),
     "x.mat": lambda: saved(matlab.savemat, {"X": np.zeros((2_000_000, 1))}, do_compression=True),
     "x.h5ad": lambda: hdf5((10**6, 10**6)),
+    "x.h5": lambda: hdf5((10**6, 10**6)),
     "seven.mat": lambda: hdf5((10**6, 10**6)),
     "x.parquet": parquet,
     "x.csv.gz": lambda: gzip.compress(b"0,0,0,0,0,0,0,0,0,0\n" * 200_000),

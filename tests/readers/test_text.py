@@ -75,6 +75,11 @@ def test_two_by_two_in_disguise(read, text: str | bytes) -> None:
         ('"x" "y"\n"1" 1 2\n"2" 3 4\n', ["1", "2"], ["x", "y"]),
         (",x,y\n0,1,2\n1,3,4\n", ["0", "1"], ["x", "y"]),  # pandas leaves it empty
         (",400,410\na,1,2\nb,3,4\n", ["a", "b"], ["400", "410"]),
+        (",0,1\n0,1,2\n1,3,4\n", ["0", "1"], ["0", "1"]),  # names that count as well
+        ('"" 0 1\n0 1 2\n1 3 4\n', ["0", "1"], ["0", "1"]),
+        ("id,x,y\n1,1,2\n2,3,4\n", ["1", "2"], ["x", "y"]),
+        ("Index;0;1\n0;1;2\n1;3;4\n", ["0", "1"], ["0", "1"]),
+        ("Unnamed: 0,x,y\n0,1,2\n1,3,4\n", ["0", "1"], ["x", "y"]),
         ("#OTU ID\ts1\ts2\nb1\t1\t2\nb2\t3\t4\n", ["b1", "b2"], ["s1", "s2"]),
         ('id,"a, b","c\nd"\nr1,1,2\nr2,3,4\n', ["r1", "r2"], ["a, b", "c\nd"]),
         ("id,1_2,3_4\n1_1,1,2\n1_2,3,4\n", ["1_1", "1_2"], ["1_2", "3_4"]),  # names, though Python reads 12
@@ -112,6 +117,38 @@ def test_pandas_round_trip(read, low_rank: np.ndarray) -> None:
         assert table.column_names == list(frame.columns)
 
 
+def test_pandas_without_names(read, low_rank: np.ndarray) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas writes the file")
+    for separator in ",;\t ":
+        table = read(pandas.DataFrame(low_rank).to_csv(sep=separator))
+        np.testing.assert_array_equal(table.X, low_rank)
+        assert table.row_names == [str(i) for i in range(60)]
+        assert table.column_names == [str(j) for j in range(40)]
+        assert table.doubts == ()
+
+
+def test_an_empty_corner(read) -> None:
+    times = ",400,410\n0.5,1,2\n0.7,3,4\n"
+    table = read(times)
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+    assert (table.row_names, table.column_names) == (["0.5", "0.7"], ["400", "410"])
+    (doubt,) = table.doubts
+    assert "begins with an empty cell" in doubt
+    assert "--no-header" in doubt
+    data = read(times, header=False)
+    np.testing.assert_array_equal(data.X, [[np.nan, 400, 410], [0.5, 1, 2], [0.7, 3, 4]])
+    assert data.doubts == ()
+    assert read(",,410\n0.5,1,2\n").X.shape == (2, 3)  # more is missing than a corner
+
+
+def test_headings_of_counters_only_over_counters(read) -> None:
+    for text in ("id,x\n1,5\n3,6\n", "index,x\n2,5\n3,6\n", "x,id\n0,5\n1,6\n", "id\n0\n1\n"):
+        table = read(text)
+        assert table.row_names is None, text
+        assert len(table.X) == 2
+    assert read("id,x\n0,5\n1,6\n", labels=False).X.tolist() == [[0, 5], [1, 6]]
+
+
 @pytest.mark.parametrize("text", ["5\n", "5", "1,2,3", "name,1,2", "x\n1\n2\n"])
 def test_small(read, text: str) -> None:
     assert read(text).X.size in (1, 2, 3)
@@ -136,7 +173,7 @@ def test_doubtful_layouts_are_pointed_out(read) -> None:
     assert "--no-header" in " ".join(read(spectra).doubts)
     assert read(spectra, header=True).doubts == ()
     assert read(spectra, header=False, labels=True).doubts == ()
-    counted = "id,a,b\n" + "".join(f"{i},{i % 2},3\n" for i in range(6))
+    counted = "step,a,b\n" + "".join(f"{i},{i % 2},3\n" for i in range(6))
     assert "--labels" in " ".join(read(counted).doubts)
     assert read(counted, labels=False).doubts == ()
     assert read("id,a\n1,2\n3,4\n").doubts == ()
@@ -163,6 +200,9 @@ def test_several_missing_numbers(read) -> None:
         ("a,b,c\n1,2,3\n1,oops,3\n", r"line 3, column 2 \(b\): 'oops' is not a number"),
         ("1,2\n3,1_000\n", "line 2, column 2: '1_000' is not a number"),
         ("a\tb\n1\t1,5\n2\t2,5\n", r"column 2 \(b\): '1,5' is not a number. Use decimal points"),
+        ('"1,234",5\n6,7\n8,9\n', "line 1, column 1: '1,234' is not a number. Remove commas .* add --header"),
+        ('"1,234",5\n"2,345",7\n"6,789",9\n', "line 1, column 1: '1,234' is not a number. Remove commas"),
+        ('a,b\n1,"1,234,567.8"\n', r"line 2, column 2 \(b\): '1,234,567.8' is not .* decimal points\.$"),
         ("1.5;1,5\n2;2\n", "both decimal points and decimal commas"),
         ("a,b,c\n1,2,3\n4,5," + "x" * 99, "'x{30}\\.\\.\\.' is not a number"),
         ("1,2\n3,4\n" * 200 + "5\n", "line 401: 1 cells where 2"),

@@ -11,7 +11,8 @@ from autonmf.cli.console import print_json
 
 OPTIONAL = {
     "pyarrow": ".parquet files",
-    "h5py": ".h5ad and MATLAB 7.3 files",
+    "h5py": ".h5, .hdf5, .h5ad and MATLAB 7.3 files",
+    "zarr": ".zarr folders",
     "anndata": "AnnData objects",
     "pandas": "data frames",
     "matplotlib": "plots",

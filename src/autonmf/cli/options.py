@@ -36,14 +36,18 @@ File = Annotated[
     typer.Argument(
         metavar="FILE",
         readable=False,  # not checked here: the reader says more
-        help="Nonnegative numbers: .csv .tsv .txt .mtx (these also .gz) .npy .npz .mat .parquet .h5ad; "
-        "- is the standard input, text or any of these.",
+        help="Nonnegative numbers: .csv .tsv .txt .mtx (these also .gz) .npy .npz .mat .parquet .h5ad .h5 "
+        ".hdf5, a .zarr folder; - is the standard input, text or any of these files.",
         show_default=False,
     ),
 ]
 Var = Annotated[
     str | None,
-    _reading("--var", metavar="NAME", help="Variable of a .mat or .npz file, layer of a .h5ad file."),
+    _reading(
+        "--var",
+        metavar="NAME",
+        help="Variable of a .mat or .npz file, layer of a .h5ad file, array in HDF5 or zarr (group/X).",
+    ),
 ]
 Transpose = Annotated[bool, _reading("--transpose", **_flag, help="Exchange rows and columns.")]
 Header = Annotated[

@@ -50,8 +50,8 @@ class Growth:
         best = energy - 0.5 * (self.workspace.spectral_norm / scale) ** 2
         if point.loss / scale**2 <= best + rounding * energy or time.monotonic() > self.deadline:
             return point
-        squares = sum(float(np.linalg.norm(factor)) ** 2 for factor in (point.U, point.V))
-        objective = point.loss / scale**2 + 0.5 * self.mu * squares / scale
+        squares = sum(float(np.linalg.norm(factor / np.sqrt(scale))) ** 2 for factor in (point.U, point.V))
+        objective = point.loss / scale**2 + 0.5 * self.mu * squares
         return self.point(point) if self.at_rank(point.rank).objective < objective else point
 
     def point(self, like: PathPoint) -> PathPoint:

@@ -14,9 +14,11 @@ from autonmf.readers.table import ReadError, Table
 _READERS = {
     ".csv": "text", ".tsv": "text", ".txt": "text", ".mtx": "matrix_market",
     ".npy": "npy", ".npz": "npz", ".mat": "matlab", ".parquet": "parquet", ".h5ad": "h5ad",
+    ".h5": "h5", ".hdf5": "h5", ".zarr": "zarr",
 }  # fmt: skip
 _GZIPPED = (".csv", ".tsv", ".txt", ".mtx")
-_WITH_VARIABLES = (".npz", ".mat", ".h5ad")
+_WITH_VARIABLES = (".npz", ".mat", ".h5ad", ".h5", ".hdf5", ".zarr")
+_FOLDERS = (".zarr",)
 
 EXTENSIONS = (*_READERS, *(f"{extension}.gz" for extension in _GZIPPED))
 """The extensions that `read_matrix` knows."""
@@ -37,7 +39,8 @@ def read_matrix(
         With one of `EXTENSIONS`, in upper or lower case. Of a stream, such as ``sys.stdin.buffer``, the
         first bytes tell what it is: text, unless they are those of another format.
     variable : str, optional
-        Which variable of a .mat or .npz file, or which layer of a .h5ad file.
+        Which variable of a .mat or .npz file, which layer of a .h5ad file, or which array of a .h5 or
+        .hdf5 file or a .zarr folder, such as ``group/X``.
     header : bool, optional
         Whether the first line of a text file holds column names. Default: found from the file.
     labels : bool, optional
@@ -46,6 +49,8 @@ def read_matrix(
     Returns
     -------
     Table
+        Of a .npy, .h5, .hdf5 or .zarr matrix, or a dense one in a .h5ad or MATLAB 7.3 file, that takes more
+        than 256 MB, ``X`` stays in the file: `AutoNMF` reads it from there block by block.
 
     Raises
     ------
@@ -79,7 +84,10 @@ def _read_file(target: Path, options: dict[str, Any]) -> Table:
         )
     if _READERS[extension] != "text" and not options.keys().isdisjoint({"header", "labels"}):
         raise ReadError(f"{target} is not a text file: leave out the choice of a header or row labels")
-    check_kind(target, _start(target), ".gz" if target.suffix.lower() == ".gz" else extension)
+    if extension in _FOLDERS:
+        _check_folder(target, extension)
+    else:
+        check_kind(target, _start(target), ".gz" if target.suffix.lower() == ".gz" else extension)
     reader: Callable[..., Table] = import_module(f"autonmf.readers.{_READERS[extension]}").read
     return _checked(target, reader(target, **options))
 
@@ -99,6 +107,14 @@ def _extension(file: Path) -> str:
         f"{file} is of an unknown kind: its extension must be one of {known} "
         f"(.gz may follow {', '.join(_GZIPPED)})"
     )
+
+
+def _check_folder(target: Path, extension: str) -> None:
+    """Refuse what is no folder."""
+    if not target.exists():
+        raise ReadError(f"{target} does not exist")
+    if not target.is_dir():
+        raise ReadError(f"{target} is a file; {extension} has to be a folder. Unzip it if it is an archive.")
 
 
 def _start(file: Path) -> bytes:

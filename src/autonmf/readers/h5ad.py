@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autonmf.readers.compressed import compressed_matrix
-from autonmf.readers.hdf5 import is_group, loaded, opened_hdf5, text
+from autonmf.readers.hdf5 import is_group, kept, loaded, opened_hdf5, text
 from autonmf.readers.table import ReadError, Table
 
 
@@ -17,8 +17,8 @@ def read(file: Path, variable: str | None = None) -> Table:
     """Read X, or the layer called ``variable``."""
     with opened_hdf5(file, "an .h5ad file") as content:
         matrix = _find(file, content, variable)
-        X = _sparse(file, matrix) if is_group(matrix) else loaded(file, matrix)
-        n, m = X.shape if X.ndim == 2 else (-1, -1)
+        X = _sparse(file, matrix) if is_group(matrix) else kept(file, matrix)
+        n, m = X.shape if len(X.shape) == 2 else (-1, -1)
         return Table(X, _names(file, content.get("obs"), n), _names(file, content.get("var"), m))
 
 

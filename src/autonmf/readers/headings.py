@@ -58,6 +58,11 @@ def is_corner(cell: str, labels: Sequence[str]) -> bool:
     return bool(cell.strip()) and _letters(cell) not in map(_letters, labels)
 
 
+def counts(cells: Line) -> bool:
+    """Whether these are 0, 1, 2, ... or 1, 2, 3, ..."""
+    return len(cells) > 0 and cells[0] in (0, 1) and list(cells) == [cells[0] + i for i in range(len(cells))]
+
+
 def _letters(cell: str) -> str:
     """A name without its numbers."""
     return re.sub(r"[\d.,]+", "0", cell.strip())

@@ -18,7 +18,7 @@ MAGIC = (
     (b"%%MatrixMarket", "a Matrix Market file", (".mtx",)),
     (b"MATLAB 5.0 MAT-file", "a MATLAB file", (".mat",)),
     (b"MATLAB 7.3 MAT-file", "a MATLAB file", (".mat",)),
-    (HDF5, "an HDF5 file", (".h5ad", ".mat")),
+    (HDF5, "an HDF5 file", (".h5ad", ".mat", ".h5", ".hdf5")),
     (b"PAR1\x15", "a Parquet file", (".parquet",)),
 )
 """How files begin, what they are, and the extensions that say so."""

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from autonmf.readers.cells import DECIMAL_COMMA, is_empty, is_name, number
-from autonmf.readers.headings import ENOUGH, Heading, heading_of, is_corner
+from autonmf.readers.headings import ENOUGH, Heading, counts, heading_of, is_corner
 
 SEPARATORS = "\t;,| "
 """In order of preference where the numbers do not tell."""
+
+COUNTERS = ("id", "index", "unnamed: 0")
+"""Headings, in lower case, of columns that name the rows if they count them."""
 
 Row = tuple[int, list[str]]
 """A line number and the cells that end there."""
@@ -80,17 +83,20 @@ def find_layout(
         top = top[:width]
     mostly_names = _mostly_names([cells[0] for cells in body or [top]], separator)
     named = any(is_name(cell, separator) for cell in top)
+    counted = len(body) > 1 and counts([number(cells[0], separator) for cells in body])
+    both_count = counted and counts([number(cell, separator) for cell in top])
     # R leaves out the cell above its row names; pandas leaves it empty above its index.
-    shorter = (
-        len(top) == width - 1 and (named or mostly_names) and header is not False and labels is not False
-    )
+    free = header is not False and labels is not False
+    shorter = free and len(top) == width - 1 and (named or mostly_names or both_count)
+    full = header is not False and bool(body) and len(top) == width > 1
+    over_labels = full and _is_over_labels(top, counted, separator)
     labelled = labels
     if labelled is None:
-        labelled = mostly_names or shorter or (named and len(top) == width and is_empty(top[0]))
+        labelled = mostly_names or shorter or over_labels
     heading = None
     if header is None:
-        above_labels = labelled and bool(body) and is_empty(top[0])
-        header = shorter or above_labels or any(is_name(cell, separator) for cell in top[labelled:])
+        header = shorter or (labelled and bool(body) and (over_labels or is_empty(top[0])))
+        header = header or any(is_name(cell, separator) for cell in top[labelled:])
         if not header:
             heading = _heading(top[labelled:], [cells[labelled:width] for cells in body], separator)
             header = heading is Heading.names
@@ -98,6 +104,13 @@ def find_layout(
                 heading = None  # its first cell tells the same
     names = [cell.strip() for cell in (top if shorter else top[labelled:])] if header else None
     return Layout(separator, width, names, labelled, trailing, comments + bool(header), heading)
+
+
+def _is_over_labels(top: list[str], counted: bool, separator: str) -> bool:
+    """Whether the first cell stands over row names: an empty one before names, or a counter's heading."""
+    if is_empty(top[0]):
+        return any(is_name(cell, separator) for cell in top) or not any(map(is_empty, top[1:]))
+    return counted and top[0].strip().lower() in COUNTERS
 
 
 def _heading(top: list[str], body: list[list[str]], separator: str) -> Heading:
@@ -116,10 +129,20 @@ def doubts(rows: list[list[str]], layout: Layout, header: bool | None, labels: b
     if header is None and layout.heading is Heading.unclear:
         yield "The first line rises or falls like an axis and is read as data. If it is names, add --header."
     counted = [number(cells[0], layout.separator) for cells in rows[layout.above :]]
-    if labels is None and not layout.labelled and len(counted) >= ENOUGH and counted[0] in (0, 1):
-        start = counted[0]
-        if counted == [start + i for i in range(len(counted))]:
-            yield ("The first column counts the lines and is read as data. If it is row names, add --labels.")
+    if labels is None and not layout.labelled and len(counted) >= ENOUGH and counts(counted):
+        yield "The first column counts the lines and is read as data. If it is row names, add --labels."
+    if header is None and labels is None and layout.labelled and _begins_empty(rows, layout, counted):
+        yield (
+            "The first line begins with an empty cell and is read as column names, the first column as row "
+            "names. If they are data, add --no-header."
+        )
+
+
+def _begins_empty(rows: list[list[str]], layout: Layout, counted: list[float | None]) -> bool:
+    """Whether an empty first cell alone made names of a line and a column that hold other numbers."""
+    top = rows[layout.above - 1] if layout.above and layout.header is not None else [""]
+    plain = len(top) > 1 and is_empty(top[0]) and not any(is_name(cell, layout.separator) for cell in top)
+    return plain and not counts(counted) and None not in counted
 
 
 def _usual_width(rows: list[list[str]], preferred: int = 0) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autonmf.readers.compressed import compressed_matrix
-from autonmf.readers.hdf5 import is_group, loaded, opened_hdf5, text
+from autonmf.readers.hdf5 import is_group, kept, loaded, opened_hdf5, text
 from autonmf.readers.kinds import HDF5, LONGEST
 from autonmf.readers.table import Table, parsing
 from autonmf.readers.variables import Variable, choose
@@ -48,8 +48,9 @@ def _read_hdf5(file: Path, variable: str | None) -> Table:
         found = [_described(name, item) for name, item in content.items() if not name.startswith("#")]
         chosen = choose(file, found, variable)
         item = content[chosen.name]
-        X = _sparse(file, item) if is_group(item) else loaded(file, item).T  # it writes column by column
-        return Table(np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X, notes=_note(chosen))
+        # MATLAB writes column by column.
+        X = _sparse(file, item) if is_group(item) else kept(file, item, turned=True)
+        return Table(X, notes=_note(chosen))
 
 
 def _described(name: str, item: Any) -> Variable:

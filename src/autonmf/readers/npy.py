@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from math import prod
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,6 +20,15 @@ PICKLED = (
 
 MAPPED = 1 << 28
 """Bytes from which an array stays in its file, and is read from there when it is used."""
+
+
+LONGEST_HEADER = 10_000
+"""Bytes in which an array is described, as NumPy has it; a damaged file can announce any number."""
+
+
+def is_small(array: Any) -> bool:
+    """Whether an array in a file, of any format, is loaded rather than left there."""
+    return bool(prod(map(int, array.shape)) * np.dtype(array.dtype).itemsize <= MAPPED)
 
 
 def read(file: Path) -> Table:
@@ -59,7 +69,14 @@ def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[np.generic
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    else:  # 3.0 differs from 2.0 in the names of fields only, and arrays with fields are no matrices
+    else:
+        if version not in ((2, 0), (3, 0)):
+            raise ValueError(f"its version is {version}")
+        length = int.from_bytes(stream.read(4), "little")
+        if length > LONGEST_HEADER:
+            raise ValueError(f"its header announces {length} bytes")
+        stream.seek(-4, os.SEEK_CUR)
+        # 3.0 differs from 2.0 in the names of fields only, and arrays with fields are no matrices
         shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
     if min(shape, default=0) < 0:
         raise ValueError(f"its shape is {shape}")

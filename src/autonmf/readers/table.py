@@ -14,7 +14,7 @@ from typing import Any
 class Table:
     """A matrix and its names."""
 
-    X: Any  # ndarray or SciPy sparse matrix, two-dimensional and numeric
+    X: Any  # ndarray, SciPy sparse matrix or `InFile`, two-dimensional and numeric
     row_names: list[str] | None = None
     column_names: list[str] | None = None
     notes: tuple[str, ...] = ()  # how the file was understood, one sentence each
@@ -48,7 +48,7 @@ def parsing(file: Path, kind: str) -> Iterator[None]:
         raise ReadError(f"cannot read {file} as {kind}; it may be damaged or truncated ({reason})") from error
 
 
-def optional(module: str, file: Path) -> Any:
+def optional(module: str, file: Path, package: str = "'autonmf[io]'") -> Any:
     """Import a library that only some formats need."""
     try:
         return import_module(module)
@@ -56,5 +56,5 @@ def optional(module: str, file: Path) -> Any:
         library = module.partition(".")[0]
         raise ReadError(
             f"reading {file.suffix} files needs {library}, which cannot be imported here: "
-            "pip install 'autonmf[io]'"
+            f"pip install {package}"
         ) from error

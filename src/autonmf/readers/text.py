@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from autonmf.readers.cells import DECIMAL_COMMA, number
+from autonmf.readers.cells import DECIMAL_COMMA, has_thousands, number
 from autonmf.readers.layout import Layout, Row, doubts, find_layout, find_separator, split
 from autonmf.readers.room import NUMBER, check_room, memory
 from autonmf.readers.table import ReadError, Table, parsing
@@ -114,14 +114,21 @@ class _Parser:
         for index, cell in enumerate(cells):
             value = number(cell, separator)
             if value is None:
-                comma = number(cell, DECIMAL_COMMA) is not None
-                remedy = "Use decimal points." if comma else "Correct it, or remove that column."
                 place = f"{self.file}, line {line}, {self._column(index)}"
-                raise ReadError(f"{place}: {_short(cell)} is not a number. {remedy}")
+                raise ReadError(f"{place}: {_short(cell)} is not a number. {self._remedy(cell)}")
             if math.isnan(value):
                 self.missing.append(f"line {line}, {self._column(index)}")
             numbers.append(value)
         return numbers
+
+    def _remedy(self, cell: str) -> str:
+        """What to do about a cell that is not a number."""
+        if has_thousands(cell):
+            first = not self.numbers and self.layout.header is None
+            names = " If the line holds names, add --header." if first else ""
+            return f"Remove commas between thousands; write decimal points.{names}"
+        comma = number(cell, DECIMAL_COMMA) is not None
+        return "Use decimal points." if comma else "Correct it, or remove that column."
 
     def _column(self, index: int) -> str:
         names = self.layout.header

@@ -37,6 +37,12 @@ class Stored(NamedTuple):
     read: Callable[[], Any]
 
 
+def described(name: str, array: Any) -> Variable:
+    """What an array in an HDF5 file or a zarr folder says of itself; one that is null has no shape."""
+    kind = "text" if array.dtype.kind in "OSUT" else str(array.dtype)
+    return Variable(name, tuple(array.shape or ()), kind, numeric=array.dtype.kind in "biufc")
+
+
 def choose(file: Path, variables: list[Variable], wanted: str | None) -> Variable:
     """The variable of that name, or else the only matrix.
 
