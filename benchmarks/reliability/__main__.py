@@ -27,7 +27,6 @@ def groups() -> dict[str, list[Fault]]:
     from ended import ENDS
     from entries import ENTRIES
     from inputs import INPUTS
-    from larger import LARGER
     from sharing import SHARING
     from soak import SOAK
 
@@ -37,7 +36,6 @@ def groups() -> dict[str, list[Fault]]:
         "Numerical edges": EDGES,
         "Damaged files": DAMAGE,
         "Killed, interrupted, out of room": ENDS,
-        "Larger than memory": LARGER,
         "Threads and processes": SHARING,
         "A long soak": SOAK,
     }
