@@ -1,6 +1,6 @@
 """What happens to bad inputs, damaged files, killed processes, full disks and crowded machines.
 
-    python benchmarks/reliability            # about six minutes; writes docs/reliability.md
+    python benchmarks/reliability            # about ten minutes; writes docs/reliability.md
     python benchmarks/reliability --quick    # about a minute
 
 Every line of the page is a fault, tried with the seeds 0, 1, ... in a process of its own; what happened is
@@ -27,6 +27,7 @@ def groups() -> dict[str, list[Fault]]:
     from ended import ENDS
     from entries import ENTRIES
     from inputs import INPUTS
+    from larger import LARGER
     from sharing import SHARING
     from soak import SOAK
 
@@ -36,6 +37,7 @@ def groups() -> dict[str, list[Fault]]:
         "Numerical edges": EDGES,
         "Damaged files": DAMAGE,
         "Killed, interrupted, out of room": ENDS,
+        "Larger than memory": LARGER,
         "Threads and processes": SHARING,
         "A long soak": SOAK,
     }

@@ -21,7 +21,7 @@ was brought about on purpose, with the seeds 0, 1, ... up to the number of trial
 its own. Everything on this page was counted by
 
 ```console
-python benchmarks/reliability            # about six minutes; writes this page
+python benchmarks/reliability            # about ten minutes; writes this page
 python benchmarks/reliability --quick    # about a minute, and part of the test suite
 ```
 
