@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,20 @@ def low_rank() -> np.ndarray:
     X = make_low_rank(60, 40, rank=3, random_state=0)[0]
     X.setflags(write=False)
     return X
+
+
+@pytest.fixture
+def flipped() -> Callable[[bytes], Iterator[bytes]]:
+    """A file with one bit flipped, 300 times, always at the same places."""
+
+    def damaged(good: bytes) -> Iterator[bytes]:
+        rng = np.random.default_rng(0)
+        for place in rng.integers(len(good), size=300):
+            content = bytearray(good)
+            content[place] ^= 1 << rng.integers(8)
+            yield bytes(content)
+
+    return damaged
 
 
 @pytest.fixture(scope="session")

@@ -210,22 +210,19 @@ def test_names_in_an_archive_are_no_places(
 
 
 def test_damage_is_refused_or_does_no_harm(
-    same: Callable[[RankPath, RankPath], bool], path: RankPath, tmp_path, rng: np.random.Generator
+    same: Callable[[RankPath, RankPath], bool], path: RankPath, tmp_path, flipped: Callable
 ) -> None:
     file = tmp_path / "path.npz"
     path.save(file)
-    good = file.read_bytes()
     refused = 0
-    for place in rng.integers(len(good), size=300):
-        damaged = bytearray(good)
-        damaged[place] ^= 1 << rng.integers(8)
+    for damaged in flipped(file.read_bytes()):
         file.write_bytes(damaged)
         try:
             loaded = RankPath.load(file)
         except ValueError:
             refused += 1
         else:
-            assert same(loaded, path), place
+            assert same(loaded, path)
     assert refused > 250
 
 
