@@ -126,6 +126,15 @@ def test_weights_are_refused(client: Any, tall: np.ndarray) -> None:
         model().fit(da.from_array(tall, chunks=(60, 30)), sample_weight=np.ones(240))
 
 
+def test_chunks_do_not_decide_how_long_a_rank_is_iterated(client: Any) -> None:
+    X = make_low_rank(120, 30, rank=2, noise=0.001, random_state=0)[0]
+    here = rank_path(X, 5, random_state=0, engine="compressed")
+    for chunks in ((120, 30), ((50, 1, 69), 30), (40, 7)):
+        there = rank_path(da.from_array(X, chunks=chunks), 5, random_state=0, engine="compressed")
+        assert [visit.n_iter for visit in there.visits] == [visit.n_iter for visit in here.visits]
+        np.testing.assert_allclose(there.relative_losses, here.relative_losses, rtol=0, atol=1e-7)
+
+
 def test_rank_path(client: Any, tall: np.ndarray) -> None:
     X = da.from_array(tall, chunks=(60, 30))
     for options in ({}, {"evened": True}):

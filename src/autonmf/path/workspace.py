@@ -21,9 +21,6 @@ ENGINES = ("auto", "direct", "compressed")
 GAIN = 2.0
 """Compression must make a product at least this many times cheaper to be worth its passes over X."""
 
-FEW_COLUMNS = 12
-"""Up to here a loss is cheap to have in double precision; single precision is off by 1e-6 of ‖X‖²."""
-
 
 @dataclass(frozen=True)
 class Workspace:
@@ -134,10 +131,9 @@ class Workspace:
         return PathPoint(*factors, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
 
     def _seen(self, state: State) -> float:
-        """The loss as the compression shows it: a rough one, or in double precision where that matters."""
+        """The loss as the compression shows it, in double precision where that matters."""
         loss = state.rough_loss
-        few = self.exact and state.U.shape[1] <= FEW_COLUMNS
-        if few or not is_trusted(loss, state.problem.data):
+        if self.exact or not is_trusted(loss, state.problem.data):
             return loss_of(self.view, state.U, state.V)
         return loss
 

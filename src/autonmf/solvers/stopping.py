@@ -45,7 +45,7 @@ class Watch:
         self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
         self.iterates: deque[tuple[Array, Array]] = deque(maxlen=rule.change_window + 1)
         self.seen = 0
-        self.loss = np.inf
+        self.last: State | None = None  # the last iterate whose loss was looked at
 
     def see(self, state: State) -> str | None:
         """Take the next iterate in; the criterion that is met, or None."""
@@ -69,10 +69,20 @@ class Watch:
         return None
 
     def _stalled(self, state: State) -> bool:
+        """Whether the last iteration made too little progress.
+
+        Rounding must not decide it: on other chunks, or with other kernels, the path would be another one.
+        """
         if self.seen < self.rule.min_iter - 1:
             return False  # the loss is not needed yet
-        before, self.loss = self.loss, state.rough_loss
-        return self.seen >= self.rule.min_iter and before - self.loss <= self.rule.progress * self.loss
+        before, self.last = self.last, state
+        if before is None or self.seen < self.rule.min_iter:
+            return False
+        needed = 1.0 + self.rule.progress
+        surplus = before.rough_loss - needed * state.rough_loss
+        if abs(surplus) <= state.doubt:
+            surplus = before.precise_loss - needed * state.precise_loss
+        return surplus <= 0.0
 
     def _objective_settled(self) -> bool:
         if len(self.objectives) <= self.rule.objective_window:
