@@ -137,16 +137,33 @@ def test_the_adaptive_grid(low_rank: np.ndarray) -> None:
 
 @pytest.mark.parametrize(("starts", "jobs"), [(1, None), (2, None), (2, 2)])
 def test_a_path_that_is_searched_again(starts: int, jobs: int | None) -> None:
-    """Where compression misled, the path of X itself is a task of its own, and can be stopped as well."""
+    """Where compression misleads, the first rank begins again, on X itself."""
     X = np.eye(300)  # without leading directions
     diary = Diary()
     model = AutoNMF(max_rank=6, rule="marginal", n_starts=starts, n_jobs=jobs, random_state=0)
     model.set_callbacks(diary).fit(X)
     assert model.path_.settings["engine"] == "direct", "the data of this test have to mislead"
     children = [task.task_name for task in diary.tree if task.parent is diary.tree]
-    assert children == ["path"] * (2 * starts) + ["polish"]
-    assert diary.tree.max_subtasks == 2 * starts + 1
+    assert children == ["path"] * starts + ["polish"]
     assert diary.entries.count(("begin", "path", None)) == diary.entries.count(("end", "path", None))
+    ranks = [rank for hook, name, rank in diary.entries if (hook, name) == ("begin", "rank")]
+    assert sorted(ranks) == sorted(starts * list(range(1, 7)))
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_a_path_that_is_searched_again_because_of_a_later_start(
+    low_rank: np.ndarray, jobs: int | None
+) -> None:
+    """The second path of a start is a task of its own."""
+    diary = Diary()
+    model = AutoNMF(max_rank=2, n_starts=2, n_jobs=jobs).set_callbacks(diary)
+    tasks = FitTasks(model, PathOptions(max_rank=2, n_starts=2, n_jobs=jobs), low_rank, None)
+    for start, rank in ((0, 2), (0, 1), (1, 2), (0, 2), (0, 1), (1, 2), (1, 1)):
+        assert not tasks(Progress(start, 2, 2, rank, 1, 1 / rank, 0.1))
+    tasks.polishing(1)
+    n_paths = 3 if jobs else 4  # in turn, the short path of start 1 ends where start 0 begins again
+    assert diary.entries.count(("begin", "path", None)) == n_paths
+    assert diary.entries.count(("end", "path", None)) == n_paths
 
 
 def test_ranks_that_come_back_and_ranks_below_the_last(low_rank: np.ndarray) -> None:

@@ -127,17 +127,19 @@ def test_a_path_is_the_same_with_either_kernel(monkeypatch):
 @given(
     n=st.integers(1, 40),
     m=st.integers(1, 40),
-    rank=st.integers(1, 20),
+    rank=st.integers(1, 80),
     dtype=st.sampled_from([np.float64, np.float32]),
     seed=st.integers(0, 2**16),
 )
 def test_sparse_products_equal_scipys(n, m, rank, dtype, seed):
     rng = np.random.default_rng(seed)
     X = sparse.random(n, m, density=0.2, format="csr", dtype=dtype, rng=rng)
-    V, U = rng.random((m, rank)).astype(dtype), rng.random((n, rank)).astype(dtype)
     middle = n // 2
     for kernels in (reference, native):
-        out, transposed = np.zeros((n, rank), dtype), np.zeros((m, rank), dtype)
+        columns = kernels.whole_vectors(rank, np.dtype(dtype))
+        assert rank <= columns < rank + 8
+        V, U = rng.random((m, columns)).astype(dtype), rng.random((n, columns)).astype(dtype)
+        out, transposed = np.zeros((n, columns), dtype), np.zeros((m, columns), dtype)
         for rows in (slice(0, middle), slice(middle, n)):
             kernels.csr_times(X, V, rows, out)
             kernels.csr_transposed_times(X, U, rows, transposed)
@@ -148,7 +150,9 @@ def test_sparse_products_equal_scipys(n, m, rank, dtype, seed):
 def test_sparse_products_check_what_they_are_given():
     X = sparse.csr_matrix(np.eye(3))
     with pytest.raises(ValueError, match="C-ordered"):
-        native.csr_times(X, np.ones((3, 2), order="F"), slice(0, 3), np.zeros((3, 2)))
+        native.csr_times(X, np.ones((3, 4), order="F"), slice(0, 3), np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="whole vectors"):
+        native.csr_times(X, np.ones((3, 2)), slice(0, 3), np.zeros((3, 2)))
     X.indices = X.indices.astype(np.int64)
     with pytest.raises(ValueError, match="32-bit"):
         native.csr_times(X, np.ones((3, 2)), slice(0, 3), np.zeros((3, 2)))

@@ -112,13 +112,16 @@ def test_the_second_search_after_a_misleading_compression_has_its_own_records(
 ) -> None:
     X = np.eye(200)
     whole = rank_path(X, 8, random_state=0)
-    first = rank_path(X, 8, random_state=0, engine="compressed")
+    first = rank_path(X, 8, random_state=0, engine="compressed").visits[0]
     assert whole.settings["engine"] == "direct", "the compression of the identity misleads"
-    begun(X, tmp_path / "c", sum(visit.n_iter for visit in first.visits) + whole.visits[0].n_iter + 1)
-    journal = Journal.open(tmp_path / "c")
-    assert {entry.label.get("engine") for entry in journal.entries[1:]} == {"compressed", "direct"}
-    journal.close()
-    assert same(rank_path(X, 8, random_state=0, checkpoint=tmp_path / "c"), whole)
+    second = whole.visits[0]
+    for crash, engines in ((1, {"compressed"}), (second.n_iter + 1, {"compressed", "direct"})):
+        file = tmp_path / str(crash)
+        begun(X, file, first.n_iter + crash)
+        journal = Journal.open(file)
+        assert {entry.label.get("engine") for entry in journal.entries[1:]} == engines
+        journal.close()
+        assert same(rank_path(X, 8, random_state=0, checkpoint=file), whole)
 
 
 @pytest.mark.parametrize("choice", [{}, {"n_components": 3}, {"rule": "marginal"}], ids=str)

@@ -1,9 +1,11 @@
 """What X may be, behind one small protocol: the only place that knows how X is stored."""
 
 from autonmf.data.compressed import Compressed, compress, compress_onto
+from autonmf.data.copying import copied
 from autonmf.data.dense import Dense
 from autonmf.data.evened import Evened, even_out
 from autonmf.data.protocol import Data
+from autonmf.data.quick import quick
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
 from autonmf.data.stores import Stored, is_stored, opened
@@ -22,10 +24,12 @@ __all__ = [
     "as_weighted_data",
     "compress",
     "compress_onto",
+    "copied",
     "even_out",
     "filled",
     "is_stored",
     "opened",
+    "quick",
     "refuse_unfit",
     "to_unit_scale",
     "wrap",

@@ -91,16 +91,18 @@ class Sparse(Complete):
 def _product(X: Any, factor: Array) -> Array:
     """X @ factor, Fortran-ordered, by blocks of stored rows that depend on the shape only."""
     wide = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32  # more than 2³¹ entries
-    factor = np.ascontiguousarray(factor)
     if wide or factor.dtype != X.dtype:
-        return np.asfortranarray(X @ factor)
+        return np.asfortranarray(X @ np.ascontiguousarray(factor))
     n, rank = X.shape[0], factor.shape[1]
+    columns = kernels.whole_vectors(rank, X.dtype)
+    rows = np.zeros((len(factor), columns), dtype=X.dtype)
+    rows[:, :rank] = factor
     if X.format == "csr":
-        out = np.zeros((n, rank), dtype=X.dtype)
-        each(lambda b: kernels.csr_times(X, factor, b, out), even_blocks(n))
-        return np.asfortranarray(out)
+        out = np.zeros((n, columns), dtype=X.dtype)
+        each(lambda b: kernels.csr_times(X, rows, b, out), even_blocks(n))
+        return np.asfortranarray(out[:, :rank])
     stored = X.T  # CSR: X is its transpose
     blocks = list(even_blocks(stored.shape[0], PARTIAL_SUMS))
-    sums = [np.zeros((n, rank), dtype=X.dtype) for _ in blocks]
-    each(lambda job: kernels.csr_transposed_times(stored, factor, *job), list(zip(blocks, sums, strict=True)))
-    return np.asfortranarray(sum(sums[1:], start=sums[0]))
+    sums = [np.zeros((n, columns), dtype=X.dtype) for _ in blocks]
+    each(lambda job: kernels.csr_transposed_times(stored, rows, *job), list(zip(blocks, sums, strict=True)))
+    return np.asfortranarray(sum(sums[1:], start=sums[0])[:, :rank])

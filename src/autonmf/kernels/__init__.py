@@ -10,13 +10,14 @@ import os
 
 from autonmf.kernels import reference
 
-__all__ = ["BACKEND", "csr_times", "csr_transposed_times", "forward_step", "hals_sweeps"]
+__all__ = ["BACKEND", "csr_times", "csr_transposed_times", "forward_step", "hals_sweeps", "whole_vectors"]
 
 BACKEND = "NumPy (no compiled kernels)"
 csr_times = reference.csr_times
 csr_transposed_times = reference.csr_transposed_times
 forward_step = reference.forward_step
 hals_sweeps = reference.hals_sweeps
+whole_vectors = reference.whole_vectors
 
 if os.environ.get("AUTONMF_KERNELS", "").lower() == "numpy":
     BACKEND = "NumPy (AUTONMF_KERNELS=numpy)"
@@ -31,3 +32,4 @@ else:
         csr_transposed_times = native.csr_transposed_times
         forward_step = native.forward_step
         hals_sweeps = native.hals_sweeps
+        whole_vectors = native.whole_vectors

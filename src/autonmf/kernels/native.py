@@ -24,6 +24,8 @@ def _load() -> ctypes.CDLL:
     raise OSError(f"no compiled kernels in {here}")
 
 
+VECTOR_BYTES = 32  # as in native.c
+
 _library = _load()
 _library.vector_unit.restype = ctypes.c_char_p
 VECTOR_UNIT: str = _library.vector_unit().decode()
@@ -41,6 +43,12 @@ for _suffix in _SUFFIXES.values():
     ]  # fmt: skip
 
 
+def whole_vectors(rank: int, dtype: np.dtype[np.floating]) -> int:
+    """See `autonmf.kernels.reference.whole_vectors`."""
+    lanes = VECTOR_BYTES // dtype.itemsize
+    return -(-rank // lanes) * lanes
+
+
 def csr_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
     """See `autonmf.kernels.reference.csr_times`."""
     _csr("csr_times_", X, factor, rows, out)
@@ -56,6 +64,8 @@ def _csr(name: str, X: Any, factor: Array, rows: slice, out: Array) -> None:
         raise ValueError("the compiled sparse products need 32-bit indices")
     if not (factor.flags.c_contiguous and out.flags.c_contiguous and X.dtype == factor.dtype == out.dtype):
         raise ValueError("sparse products need C-ordered factors of the dtype of X")
+    if factor.shape[1] != whole_vectors(factor.shape[1], X.dtype):
+        raise ValueError("the compiled sparse products need columns that fill whole vectors")
     getattr(_library, name + _SUFFIXES[X.dtype])(
         rows.start, rows.stop, factor.shape[1], X.indptr.ctypes.data, X.indices.ctypes.data,
         X.data.ctypes.data, factor.ctypes.data, out.ctypes.data,

@@ -8,6 +8,9 @@
 #define block_multiply NAME(block_multiply)
 #define hals_sweeps NAME(hals_sweeps)
 #define forward_step NAME(forward_step)
+#define loose NAME(loose)
+#define gather NAME(gather)
+#define scatter NAME(scatter)
 #define csr_times NAME(csr_times)
 #define csr_transposed_times NAME(csr_transposed_times)
 #define LANES (VECTOR_BYTES / sizeof(REAL)) /* numbers in a vector */
@@ -15,6 +18,7 @@
 
 typedef INTEGER mask __attribute__((vector_size(VECTOR_BYTES)));
 typedef REAL vector __attribute__((vector_size(VECTOR_BYTES)));
+typedef REAL loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias)); /* anywhere */
 
 /* Copy rows [row, row + count) of an n x r matrix into r packed columns of ROWS numbers, zero-padded.
  * Packing also avoids the cache conflicts of columns that are a power of two apart. */
@@ -115,20 +119,65 @@ MULTIVERSION int forward_step(
     return 0;
 }
 
-/* out += A F for rows [first, last) of a CSR matrix A; F and out have contiguous rows of r numbers. */
+/* target += sum of values[k] * factor[columns[k]] over k in [start, stop), for ``width`` vectors of each row. */
+static inline __attribute__((always_inline)) void gather(
+    ptrdiff_t start, ptrdiff_t stop, ptrdiff_t r, const int32_t *columns, const REAL *values,
+    const REAL *factor, REAL *target, const int width)
+{
+    vector sum[PANEL] = {{0}};
+    for (ptrdiff_t k = start; k < stop; k++) {
+        const loose *source = (const loose *)(factor + (ptrdiff_t)columns[k] * r);
+        for (int v = 0; v < width; v++)
+            sum[v] += values[k] * source[v];
+    }
+    for (int v = 0; v < width; v++)
+        ((loose *)target)[v] += sum[v];
+}
+
+/* out[columns[k]] += values[k] * source over k in [start, stop), for ``width`` vectors of each row. */
+static inline __attribute__((always_inline)) void scatter(
+    ptrdiff_t start, ptrdiff_t stop, ptrdiff_t r, const int32_t *columns, const REAL *values,
+    REAL *out, const REAL *source, const int width)
+{
+    vector row[PANEL];
+    for (int v = 0; v < width; v++)
+        row[v] = ((const loose *)source)[v];
+    for (ptrdiff_t k = start; k < stop; k++) {
+        loose *target = (loose *)(out + (ptrdiff_t)columns[k] * r);
+        for (int v = 0; v < width; v++)
+            target[v] += values[k] * row[v];
+    }
+}
+
+/* For rows [first, last) of a CSR matrix, its columns of the factors in panels of at most PANEL vectors:
+ * the width of a panel is known to the compiler, so that its sums stay in registers. */
+#define BY_PANELS(step, there, here)                                                                         \
+    for (ptrdiff_t j = 0; j < r; j += PANEL * LANES) {                                                       \
+        ptrdiff_t left = (r - j) / (ptrdiff_t)LANES;                                                         \
+        switch (left < PANEL ? left : PANEL) {                                                               \
+            ROWS_OF(1, step, there, here)                                                                    \
+            ROWS_OF(2, step, there, here)                                                                    \
+            ROWS_OF(3, step, there, here)                                                                    \
+            ROWS_OF(4, step, there, here)                                                                    \
+            ROWS_OF(5, step, there, here)                                                                    \
+            ROWS_OF(6, step, there, here)                                                                    \
+            ROWS_OF(7, step, there, here)                                                                    \
+            ROWS_OF(8, step, there, here)                                                                    \
+        }                                                                                                    \
+    }
+#define ROWS_OF(width, step, there, here)                                                                    \
+    case width:                                                                                              \
+        for (ptrdiff_t i = first; i < last; i++)                                                             \
+            step(starts[i], starts[i + 1], r, columns, values, there + j, here + i * r + j, width);          \
+        break;
+
+/* out += A F for rows [first, last) of a CSR matrix A; F and out have contiguous rows of r numbers, a multiple
+ * of LANES. */
 MULTIVERSION void csr_times(
     ptrdiff_t first, ptrdiff_t last, ptrdiff_t r, const int32_t *starts, const int32_t *columns,
     const REAL *values, const REAL *factor, REAL *out)
 {
-    for (ptrdiff_t i = first; i < last; i++) {
-        REAL *restrict target = out + i * r;
-        for (ptrdiff_t k = starts[i]; k < starts[i + 1]; k++) {
-            const REAL *restrict source = factor + (ptrdiff_t)columns[k] * r;
-            const REAL value = values[k];
-            for (ptrdiff_t j = 0; j < r; j++)
-                target[j] += value * source[j];
-        }
-    }
+    BY_PANELS(gather, factor, out)
 }
 
 /* out += A' F for rows [first, last) of A, the same layouts. */
@@ -136,15 +185,7 @@ MULTIVERSION void csr_transposed_times(
     ptrdiff_t first, ptrdiff_t last, ptrdiff_t r, const int32_t *starts, const int32_t *columns,
     const REAL *values, const REAL *factor, REAL *out)
 {
-    for (ptrdiff_t i = first; i < last; i++) {
-        const REAL *restrict source = factor + i * r;
-        for (ptrdiff_t k = starts[i]; k < starts[i + 1]; k++) {
-            REAL *restrict target = out + (ptrdiff_t)columns[k] * r;
-            const REAL value = values[k];
-            for (ptrdiff_t j = 0; j < r; j++)
-                target[j] += value * source[j];
-        }
-    }
+    BY_PANELS(scatter, out, factor)
 }
 
 #undef vector
@@ -155,6 +196,11 @@ MULTIVERSION void csr_transposed_times(
 #undef block_multiply
 #undef hals_sweeps
 #undef forward_step
+#undef loose
+#undef gather
+#undef scatter
+#undef BY_PANELS
+#undef ROWS_OF
 #undef csr_times
 #undef csr_transposed_times
 #undef LANES

@@ -46,6 +46,11 @@ def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: in
             np.maximum(step, 0.0, out=column)
 
 
+def whole_vectors(rank: int, dtype: np.dtype[np.floating]) -> int:
+    """How many columns F and out of the sparse products must have to hold ``rank`` ones."""
+    return rank
+
+
 def csr_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
     """Add rows of X·F to ``out``, for a CSR matrix X and C-ordered F and out."""
     out[rows] += X[rows] @ factor

@@ -12,11 +12,8 @@ from autonmf.data import Data, to_unit_scale
 from autonmf.model.objective import loss_of
 from autonmf.path.result import PathPoint, RankPath
 
-MISLED = 0.03
-"""A loss seen through the compression may miss this share of what the factors explain, not more."""
-
-CHECKED_RANKS = (8, 20)
-"""Where a path's losses are compared with those on X."""
+MISLED = 0.002
+"""A loss seen through the compression may miss this share of what the factors explain, for each of them."""
 
 
 def confirm(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
@@ -29,21 +26,16 @@ def confirm(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
     return replace(path, points=points)
 
 
-def misleads(path_points: Iterable[PathPoint], data: Data) -> bool:
-    """Whether losses through the compression are far from those on X.
+def misleads(point: PathPoint, data: Data) -> bool:
+    """Whether the loss of a solution through the compression is far from that on X.
 
     Nonnegative factors need not lie in the leading directions of X: where its spectrum does not decay (the
     identity, very sparse noise), a compressed path cannot see them. The loss on X is then clearly below the
     loss that the path saw.
     """
-    points = tuple(path_points)
-    for wanted in CHECKED_RANKS:
-        point = min(points, key=lambda p: abs(p.rank - wanted))
-        true = _on_X(point, data).loss
-        explained = 0.5 * data.squared_norm() - true
-        if abs(point.loss - true) > MISLED * explained:
-            return True
-    return False
+    true = _on_X(point, data).loss
+    explained = 0.5 * data.squared_norm() - true
+    return abs(point.loss - true) > MISLED * point.rank * explained
 
 
 def _on_X(point: PathPoint, data: Data) -> PathPoint:

@@ -40,15 +40,17 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         found = explore(
             even, replace(options, init=init, lambdas=False, exact_losses=False, random_state=rng)
         )
-        spectrum, energy = _spectrum(found.workspace, found.path.points[-1], rng)
+        largest = found.path.points[-1].rank
+        spectrum, energy = _spectrum(found.workspace, found.path.points[-1], largest, rng)
         ranks, losses = found.path.ranks, found.path.losses / (0.5 * energy)
         workspace = _workspace(data, b if found.workspace.transposed else a, found.workspace, options)
         path, solutions = _bare(found.path, workspace, options), list(found.path.points)
         del found  # a path is as large as a good part of X
         back = WayBack.of(workspace, a, b, Growth(workspace, options.mu, deadline))
-        at_once = len(ranks) if workspace.compressed is None else np.searchsorted(ranks, HARDLY_ITERATED) + 1
+        # Missing entries are filled in from the largest solution, which is then needed at once.
+        at_once = np.searchsorted(ranks, HARDLY_ITERATED) + 1 if data.complete else len(ranks)
         points = tuple(back.point(solutions.pop(0)) for _ in ranks[:at_once])
-        spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], rng)
+        spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], largest, rng)
         evidence = Evidence(
             shape=path.shape,
             ranks=ranks,
@@ -76,10 +78,10 @@ def _bare(found: RankPath, workspace: Workspace, options: PathOptions) -> RankPa
     )
 
 
-def _spectrum(view: Workspace, fit: PathPoint, rng: np.random.Generator) -> tuple[Array, float]:
+def _spectrum(view: Workspace, fit: PathPoint, rank: int, rng: np.random.Generator) -> tuple[Array, float]:
     """The leading squared singular values as shares of the energy, and the energy; of X seen from a fit."""
     seen = view.scaled.seen_from(*view.inward(fit.U, fit.V))
-    leading = view.compressed or compress(seen, fit.rank, rng)
+    leading = view.compressed or compress(seen, rank, rng)
     squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
     energy = leading.squared_norm()
     return np.asarray(np.maximum(squares, 0.0) / energy), energy * view.scale**2

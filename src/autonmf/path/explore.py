@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from autonmf.data import Data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.path.confirm import misleads
-from autonmf.path.follow import Search, each_start
+from autonmf.path.follow import Misled, Search, each_start
 from autonmf.path.growing import Growth
 from autonmf.path.options import PathOptions
 from autonmf.path.result import PathPoint, RankPath, best_by_rank
@@ -48,25 +49,22 @@ class Exploration:
             points = tuple(self.back.point(solution) for solution in self.higher)
         return replace(self.path, points=(*self.path.points, *points))
 
-    def without_X(self) -> Exploration:
-        """The same with the compression of X in its place."""
-        back = self.back and self.back.without_X()
-        return replace(self, workspace=self.workspace.without_X(), back=back)
+    def without_X(self) -> Exploration | None:
+        """The same with something in place of X that is no larger than the path; None if there is nothing."""
+        points = (*self.path.points, *self.higher)
+        workspace = self.workspace.without_X(sum(point.U.nbytes + point.V.nbytes for point in points))
+        if workspace is None:
+            return None
+        return replace(self, workspace=workspace, back=self.back and self.back.on(workspace))
 
 
 def explore(data: Data, options: PathOptions) -> Exploration:
-    """Search a path of X.
-
-    Where a compressed path turns out to have misled, it is searched again on X itself.
-    """
+    """Search a path of X; on X itself, where the first solution shows that its compression misleads."""
     began = time.monotonic() - (options.saved.seconds if options.saved else 0.0)
     max_rank = options.first_rank(data.shape)
-    exact = options.grid == "exact"
-    # The paper's grid is followed as the paper has it: X as it lies, and read at every step.
-    engine = "direct" if options.engine == "auto" and not exact else options.engine
     *starts, sketch = as_generator(options.random_state).spawn(options.n_starts + 1)
 
-    def follow(workspace: Workspace) -> RankPath:
+    def follow(workspace: Workspace, *, checked: bool = False) -> RankPath:
         problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
         search = Search(
             workspace=workspace,
@@ -82,6 +80,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             callback=options.callback,
             keep_partial=options.keep_partial,
             saved=options.saved,
+            misleads=partial(misleads, data=data) if checked else None,
         )
         init = options.init
         if isinstance(init, str):
@@ -119,11 +118,12 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             return replace(path, complete=False)
 
     with one_pool():
-        workspace = Workspace.of(data, scale=options.scale, tall=exact)
-        workspace = replace(workspace.with_engine(engine, max_rank, sketch), exact=options.exact_losses)
-        path = follow(workspace)
-        checked = workspace.compressed is not None and engine == "auto" and path.complete
-        if checked and misleads(path.points, data):
+        workspace = Workspace.of(data, scale=options.scale, tall=options.grid == "exact")
+        workspace = workspace.with_engine(options.on, max_rank, sketch)
+        workspace = replace(workspace, exact=options.exact_losses or options.on == "direct")
+        try:
+            path = follow(workspace, checked=workspace.compressed is not None and options.on == "auto")
+        except Misled:
             workspace = workspace.direct()
             path = follow(workspace)
     return Exploration(path, workspace)

@@ -29,6 +29,10 @@ class Progress:
     seconds: float  # since the path began
 
 
+class Misled(Exception):
+    """What a path seems to explain is not what it explains of X."""
+
+
 Callback = Callable[[Progress], bool | None]
 """Returning True ends the path."""
 
@@ -59,13 +63,19 @@ class Search:
     callback: Callback | None
     keep_partial: bool
     saved: Checkpoint | None = None
+    misleads: Callable[[PathPoint], bool] | None = None  # asked about the first solution of each start
 
     def from_start(self, index: int, U: Array, V: Array) -> Followed:
-        """Follow the grid from one initial point, keeping what is found when interrupted."""
+        """Follow the grid from one initial point, keeping what is found when interrupted.
+
+        Raises `Misled` if the first solution is misleading.
+        """
         track = None if self.saved is None else self.saved.track(self.workspace.engine, index)
         found, after = self._restored(track)
         if found.complete:
             return found
+        if found.points:
+            self._check(found.points)
         stopped = False
 
         def solve(solver: Solver, state: State, stopping: Stopping, stops_left: int) -> Run:
@@ -88,6 +98,7 @@ class Search:
                     return found
                 if track:
                     track.add(found.visits[-1], stop)
+                self._check(found.points)
             found.complete = True
             if track and not stopped:
                 track.finish()
@@ -101,6 +112,10 @@ class Search:
                 stacklevel=4,
             )
         return found
+
+    def _check(self, points: list[PathPoint]) -> None:
+        if self.misleads and len(points) == 1 and self.misleads(points[0]):
+            raise Misled
 
     def _restored(self, track: Track | None) -> tuple[Followed, Reached | None]:
         """What a checkpoint has of a start, and where to go on from."""

@@ -78,10 +78,6 @@ class Growth:
         self._states[:] = states  # all at once: another thread may be here
         return _in_parts(states[rank - 1], rank - states[rank - 1].rank)
 
-    def without_X(self) -> Growth:
-        """The same with the compression of X in its place, and as long as it takes."""
-        return replace(self, workspace=self.workspace.without_X(), deadline=math.inf)
-
 
 def _one_more(state: State) -> State:
     r"""With a component :math:`p q^\top/\|p\|^2`, where p = (Rw)₊ and q = (Rᵀp)₊ for the residual R.

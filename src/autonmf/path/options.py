@@ -81,6 +81,11 @@ class PathOptions:
         return f"every component became zero: mu={self.mu:g} is too heavy for these data; lower mu"
 
     @property
+    def on(self) -> str:
+        """The engine. The paper's grid is followed as the paper has it: X as it lies, read at every step."""
+        return "direct" if self.engine == "auto" and self.grid != "exact" else self.engine
+
+    @property
     def stopping(self) -> Stopping:
         return Stopping(tol=self.tol, tol_gradient=10 * self.tol, max_iter=self.max_iter)
 

@@ -49,19 +49,15 @@ class LatePath:
     """A path that is worked out when it is asked for: a rule reads a part of it.
 
     The highest ranks are scaled back then, and the ends of all plateaus found. Until then X is kept as its
-    compression, which is small beside the path. Without one it is all done at once, so that X can go.
+    compression or as a copy, if that is small beside the path; else it is all done at once, so that X can go.
     """
 
     def __init__(self, found: Exploration, scales: Scales | None = None) -> None:
         self._scales = scales  # of a path of weighted data: what makes it one of X
-        self._found: Exploration | None = found
-        self._value: RankPath | None = None
         waits = bool(found.higher) or np.isnan(found.path.points[0].lam)
         here = workers_of(found.workspace.data) is None
-        if not (waits and here and found.workspace.compressed is not None):
-            self._value, self._found = self._worked_out(found), None
-        else:
-            self._found = found.without_X()
+        self._found = found.without_X() if waits and here else None
+        self._value = self._worked_out(found) if self._found is None else None
 
     @property
     def weighted(self) -> bool:

@@ -36,7 +36,6 @@ class WayBack:
         point = workspace.point_at(U, V, solution.n_iter)
         return self.growth.point(point) if point.rank == 1 else self.growth.no_worse_than_one(point)
 
-    def without_X(self) -> WayBack:
-        """The same with the compression of X in its place."""
-        growth = self.growth.without_X()
-        return replace(self, workspace=growth.workspace, growth=growth)
+    def on(self, workspace: Workspace) -> WayBack:
+        """The same on X prepared otherwise, and as long as it takes."""
+        return replace(self, workspace=workspace, growth=Growth(workspace, self.growth.mu))

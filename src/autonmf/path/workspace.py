@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autonmf._types import Array, cached_property
-from autonmf.data import Compressed, Data, compress, to_unit_scale
+from autonmf.data import Compressed, Data, compress, copied, quick, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.spread import by_columns, columns_of
 from autonmf.model.balancing import balancing_scales, inverse_scales
@@ -35,7 +35,7 @@ class Workspace:
     scale: float  # s
     transposed: bool
     compressed: Compressed | None = None  # of ``scaled``, in double precision
-    exact: bool = True  # False: single precision will do for losses, and any order for components
+    exact: bool = True  # False: single precision will do, and any order of components
 
     @staticmethod
     def of(data: Data, *, scale: bool = True, tall: bool = True) -> Workspace:
@@ -64,11 +64,10 @@ class Workspace:
         """The same without compression."""
         return replace(self, compressed=None)
 
-    def without_X(self) -> Workspace:
-        """With the compression in place of X, which can go."""
-        if self.compressed is None:
-            raise ValueError("without a compression there is nothing but X")
-        return replace(self, data=self.compressed, scaled=self.compressed)
+    def without_X(self, most: int) -> Workspace | None:
+        """With its compression in place of X, or a copy of at most so many bytes; None without either."""
+        instead = copied(self.view, most)
+        return None if instead is None else replace(self, data=instead, scaled=instead)
 
     @property
     def engine(self) -> str:
@@ -89,15 +88,15 @@ class Workspace:
         """σ₁(X)."""
         return explained_norm(self.view, *self.leading) * self.scale
 
-    @property
+    @cached_property
     def matrix(self) -> Data:
         """What a path iterates on: X / s, or its compression in single precision."""
-        return self.scaled if self.compressed is None else self.compressed.quick()
+        return self.scaled if self.compressed is None and self.exact else quick(self.view)
 
     @property
     def precision(self) -> np.dtype[np.floating]:
         """The type of factors along a path."""
-        return self.scaled.dtype if self.compressed is None else np.dtype(np.float32)
+        return np.dtype(np.float32) if self.compressed is not None else self.matrix.dtype
 
     def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
         """A caller's factors of X as factors of X / s."""
@@ -120,7 +119,7 @@ class Workspace:
     def point(self, lam: float, run: Run) -> PathPoint:
         """A solution as the caller will see it."""
         state = run.state
-        loss = state.loss if self.compressed is None else self._seen(state)
+        loss = state.loss if self.matrix is self.scaled else self._seen(state)
         U, V = self.outward(state.U, state.V, state.gram_U, state.gram_V)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 
@@ -131,7 +130,7 @@ class Workspace:
         return PathPoint(*factors, loss * self.scale**2, np.nan, n_iter, self.compressed is None)
 
     def _seen(self, state: State) -> float:
-        """The loss as the compression shows it, in double precision where that matters."""
+        """The loss, in double precision where that matters."""
         loss = state.rough_loss
         if self.exact or not is_trusted(loss, state.problem.data):
             return loss_of(self.view, state.U, state.V)
