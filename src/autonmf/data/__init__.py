@@ -5,7 +5,7 @@ from autonmf.data.copying import copied
 from autonmf.data.dense import Dense
 from autonmf.data.evened import Evened, even_out
 from autonmf.data.protocol import Data
-from autonmf.data.quick import quick
+from autonmf.data.quick import is_sparse, quick
 from autonmf.data.scaled import Scaled, to_unit_scale
 from autonmf.data.sparse import Sparse
 from autonmf.data.stores import Stored, is_stored, opened
@@ -27,6 +27,7 @@ __all__ = [
     "copied",
     "even_out",
     "filled",
+    "is_sparse",
     "is_stored",
     "opened",
     "quick",

@@ -34,6 +34,7 @@ class Compressed(Complete):
         self.L = L
         self.R = R
         self._rows_of_L, self._rows_of_R = L, R  # the same by rows, or as they are
+        self._fine: Compressed | None = None  # the same in double precision
         self._squared_norm = squared_norm
 
     @property
@@ -69,6 +70,8 @@ class Compressed(Complete):
         return product
 
     def inner(self, U: Array, V: Array) -> float:
+        if self._fine is not None and U.dtype == np.float64:
+            return self._fine.inner(U, V)
         return float(np.sum((U.T @ self.L) * (V.T @ self.R), dtype=np.float64))
 
     def squared_residual(self, U: Array, V: Array) -> float:
@@ -89,6 +92,7 @@ class Compressed(Complete):
         single = Compressed(L, R, self._squared_norm)
         single._rows_of_L = L if is_rows(L) else np.ascontiguousarray(L)
         single._rows_of_R = np.ascontiguousarray(R)
+        single._fine = self
         return single
 
 

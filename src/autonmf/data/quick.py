@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,20 +22,25 @@ def quick(data: Data) -> Data:
     """
     if isinstance(data, Compressed):
         return data.quick()
-    entries = _entries(data)
-    return data if entries is None else Sparse(entries.astype(np.float32))
+    return Sparse(_entries(data).astype(np.float32)) if is_sparse(data) else data
+
+
+def is_sparse(data: Data) -> bool:
+    """Whether X is sparse, whatever it is scaled by."""
+    if isinstance(data, Turned):
+        return is_sparse(data.T)
+    return is_sparse(data.data) if isinstance(data, Scaled | Evened) else isinstance(data, Sparse)
 
 
 def _entries(data: Data) -> Any:
-    """X in a sparse format; None if it is not stored in one."""
-    if isinstance(data, Sparse):
-        return data.X
+    """A sparse X as SciPy has it."""
     if isinstance(data, Turned):
-        turned = _entries(data.T)
-        return None if turned is None else turned.T
-    if not isinstance(data, Scaled | Evened) or (X := _entries(data.data)) is None:
-        return None
-    return X / data.scale if isinstance(data, Scaled) else _divided(X, data.a, data.b)
+        return _entries(data.T).T
+    if isinstance(data, Scaled):
+        return _entries(data.data) / data.scale
+    if isinstance(data, Evened):
+        return _divided(_entries(data.data), data.a, data.b)
+    return cast(Sparse, data).X
 
 
 def _divided(X: Any, a: Array, b: Array) -> Any:

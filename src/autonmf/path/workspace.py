@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autonmf._types import Array, cached_property
-from autonmf.data import Compressed, Data, compress, copied, quick, to_unit_scale
+from autonmf.data import Compressed, Data, compress, copied, is_sparse, quick, to_unit_scale
 from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.spread import by_columns, columns_of
 from autonmf.model.balancing import balancing_scales, inverse_scales
@@ -88,15 +88,20 @@ class Workspace:
         """σ₁(X)."""
         return explained_norm(self.view, *self.leading) * self.scale
 
-    @cached_property
+    @property
+    def rough(self) -> bool:
+        """Whether a path iterates in single precision."""
+        return self.compressed is not None or (not self.exact and is_sparse(self.scaled))
+
+    @property
     def matrix(self) -> Data:
         """What a path iterates on: X / s, or its compression in single precision."""
-        return self.scaled if self.compressed is None and self.exact else quick(self.view)
+        return quick(self.view) if self.rough else self.scaled
 
     @property
     def precision(self) -> np.dtype[np.floating]:
         """The type of factors along a path."""
-        return np.dtype(np.float32) if self.compressed is not None else self.matrix.dtype
+        return np.dtype(np.float32) if self.rough else self.scaled.dtype
 
     def inward(self, U: Array, V: Array) -> tuple[Array, Array]:
         """A caller's factors of X as factors of X / s."""
@@ -119,7 +124,7 @@ class Workspace:
     def point(self, lam: float, run: Run) -> PathPoint:
         """A solution as the caller will see it."""
         state = run.state
-        loss = state.loss if self.matrix is self.scaled else self._seen(state)
+        loss = self._seen(state) if self.rough else state.loss
         U, V = self.outward(state.U, state.V, state.gram_U, state.gram_V)
         return PathPoint(U, V, loss * self.scale**2, lam * self.scale**2, run.n_iter, self.compressed is None)
 

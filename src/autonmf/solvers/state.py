@@ -13,9 +13,6 @@ from autonmf.model.balancing import balancing_scales, inverse_scales
 from autonmf.model.merging import Merger
 from autonmf.model.objective import Problem, gradient, gram, loss_from, projected_gradient, rough_loss
 
-DOUBT = 10.0
-"""Sums of products are taken to be right to this many units of their precision."""
-
 
 @dataclass(frozen=True)
 class State:
@@ -125,20 +122,6 @@ class State:
     def rough_loss(self) -> float:
         """The loss from products at hand, even where they cancel: never negative, for progress bars."""
         return rough_loss(self.problem.squared_norm, self._inner, self.gram_U, self.gram_V)
-
-    @property
-    def doubt(self) -> float:
-        """How far `rough_loss` may be off."""
-        return DOUBT * float(np.finfo(self.problem.data.dtype).eps) * self.problem.squared_norm
-
-    @cached_property
-    def precise_loss(self) -> float:
-        """The same from sums in double precision, for one more product with X."""
-        data = self.problem.data
-        if not data.complete:
-            return self.loss
-        U, V = (factor.astype(np.float64) for factor in (self.U, self.V))
-        return rough_loss(self.problem.squared_norm, data.inner(U, V), gram(U), gram(V))
 
     @cached_property
     def _inner(self) -> float:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, cached_property
+from autonmf.model.objective import gram, rough_loss
 from autonmf.solvers.state import State
 
 
@@ -36,6 +37,32 @@ class Stopping:
         return Watch(self)
 
 
+DOUBT = 10.0
+"""Sums of products are taken to be right to this many units of their precision."""
+
+
+class Loss:
+    """The loss of an iterate, as exactly as somebody wants it."""
+
+    def __init__(self, state: State) -> None:
+        self.problem, self.U, self.V = state.problem, state.U, state.V  # not its products, which are as large
+        self.rough = state.rough_loss
+
+    @property
+    def doubt(self) -> float:
+        """How far the rough one may be off."""
+        return DOUBT * float(np.finfo(self.problem.data.dtype).eps) * self.problem.squared_norm
+
+    @cached_property
+    def precise(self) -> float:
+        """The same from sums in double precision, for one more product with X."""
+        data = self.problem.data
+        if not data.complete:
+            return self.rough
+        U, V = (factor.astype(np.float64) for factor in (self.U, self.V))
+        return rough_loss(self.problem.squared_norm, data.inner(U, V), gram(U), gram(V))
+
+
 class Watch:
     """The recent iterates that a `Stopping` rule looks at."""
 
@@ -45,7 +72,7 @@ class Watch:
         self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
         self.iterates: deque[tuple[Array, Array]] = deque(maxlen=rule.change_window + 1)
         self.seen = 0
-        self.last: State | None = None  # the last iterate whose loss was looked at
+        self.loss: Loss | None = None
 
     def see(self, state: State) -> str | None:
         """Take the next iterate in; the criterion that is met, or None."""
@@ -75,13 +102,13 @@ class Watch:
         """
         if self.seen < self.rule.min_iter - 1:
             return False  # the loss is not needed yet
-        before, self.last = self.last, state
+        before, self.loss = self.loss, Loss(state)
         if before is None or self.seen < self.rule.min_iter:
             return False
         needed = 1.0 + self.rule.progress
-        surplus = before.rough_loss - needed * state.rough_loss
-        if abs(surplus) <= state.doubt:
-            surplus = before.precise_loss - needed * state.precise_loss
+        surplus = before.rough - needed * self.loss.rough
+        if abs(surplus) <= self.loss.doubt:
+            surplus = before.precise - needed * self.loss.precise
         return surplus <= 0.0
 
     def _objective_settled(self) -> bool:
