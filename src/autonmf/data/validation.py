@@ -216,6 +216,9 @@ def _sparse(X: Any) -> Any:
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     X = X.astype(_float_type(X), copy=False)
+    arrays = X.data, X.indices, X.indptr
+    if not all(array.flags.c_contiguous for array in arrays):
+        X = type(X)(tuple(map(np.ascontiguousarray, arrays)), shape=X.shape)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
