@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +58,10 @@ REFUSED = {
     "a word among numbers": (with_entry("high"), "number|numeric|convert string"),
     "None among numbers": (with_entry(None), "NaN"),
     "numbers as text": (X.astype(str), "numbers"),
+    "the name of a file": ("x.csv", "autonmf fit 'x.csv'"),
+    "the path of a file": (Path("x.csv"), "autonmf fit 'x.csv'"),
+    "several matrices": ({"counts": X, "tpm": X}, r"X\[name\].*counts, tpm"),
+    "no matrix at all": ({}, "names are: none"),
     "dates": (np.array([["2020-01-01", "2020-01-02"]], dtype="M8[D]"), "numbers"),
     "ragged list": ([[1.0, 2.0], [3.0]], "rows|same length|inhomogeneous"),
     "None": (None, "None|[Rr]eshape"),

@@ -106,6 +106,21 @@ def test_row_blocks_cover_every_row_once(shape: tuple[int, int], entries: int) -
     assert_array_equal(np.concatenate([rows[b] for b in row_blocks(shape, entries)]), rows)
 
 
+@pytest.mark.parametrize("compressed", [sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("step", [2, -1])
+def test_sparse_entries_need_not_lie_side_by_side(compressed, step: int, rng: np.random.Generator) -> None:
+    plain = compressed(sparse.random(20, 15, density=0.3, rng=rng))
+    spaced = np.zeros(abs(step) * plain.nnz)[::step]
+    spaced[:] = plain.data
+    X = compressed((spaced, plain.indices, plain.indptr), shape=plain.shape)
+    assert not X.data.flags.c_contiguous
+    data = as_data(X)
+    V, U = rng.random((15, 3)), rng.random((20, 3))
+    assert_allclose(data.right(V), plain @ V)
+    assert_allclose(data.left(U), plain.T @ U)
+    assert X.data is spaced or np.shares_memory(X.data, spaced)
+
+
 @pytest.mark.parametrize("compressed", [sparse.csr_matrix, sparse.csc_matrix])
 def test_duplicates_are_summed_and_kept_by_the_caller(compressed, rng: np.random.Generator) -> None:
     first, second = compressed(np.eye(3)), np.eye(3)

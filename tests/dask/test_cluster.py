@@ -90,3 +90,12 @@ def test_a_cluster_of_our_own_comes_and_goes(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.split("\n")[:3] == ["(2, 20) (80, 2)", "Negative values", "no client"]
+
+
+def test_a_script_that_its_workers_cannot_import_says_what_it_lacks(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    imports = "import dask.array as da\nfrom autonmf import rank_path\n"
+    script.write_text(imports + "rank_path(da.ones((40, 5), chunks=(10, 5)), 2)\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert "if __name__ == '__main__':" in done.stderr.strip().split("\n")[-1]

@@ -1,11 +1,13 @@
 """The compressed engine: the same answers as the direct one, or a fall back to it."""
 
+import gc
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from autonmf import AutoNMF, rank_path, select_rank
-from autonmf.data import Dense, Sparse, compress
+from autonmf.data import Compressed, Dense, Sparse, compress
 from autonmf.datasets import make_low_rank
 from autonmf.metrics import recovery_error
 
@@ -91,6 +93,31 @@ def test_auto_falls_back_where_compression_would_mislead():
     for X in (identity, scattered):
         assert rank_path(X, random_state=0).settings["engine"] == "direct"
         assert rank_path(X, engine="compressed", random_state=0).settings["engine"] == "compressed"
+
+
+def test_a_second_search_begins_where_the_first_did():
+    """Whoever was misled first: the answer is that of the direct engine, for any number of jobs."""
+    blocks = np.kron(np.eye(60), np.ones((4, 3))) * np.random.default_rng(0).random((240, 180))
+    options = {"max_rank": 12, "n_starts": 3, "random_state": 0}
+    direct = rank_path(blocks, engine="direct", **options)
+    for n_jobs in (1, 2, 3):
+        path = rank_path(blocks, n_jobs=n_jobs, **options)
+        assert path.settings["engine"] == "direct"
+        np.testing.assert_array_equal(path.losses, direct.losses)
+
+
+def test_the_compression_is_gone_when_the_second_search_runs():
+    alive = []
+
+    def callback(progress):
+        if progress.rank < 20:
+            alive.append([item for item in gc.get_objects() if isinstance(item, Compressed)])
+            raise KeyError
+
+    with pytest.raises(KeyError) as error:
+        rank_path(np.eye(300), max_rank=20, random_state=0, callback=callback)
+    assert alive == [[]]
+    assert error.value.__context__ is None
 
 
 def test_auto_reads_small_matrices_directly_and_large_ones_compressed(noisy):

@@ -111,6 +111,21 @@ def test_booleans(fitted: Callable[..., tuple[np.ndarray, AutoNMF]], low_rank: n
 # Frames and names
 
 
+def test_a_table_that_is_not_worked_out_yet(low_rank: np.ndarray) -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"Pass X\.collect\(\)"):
+        AutoNMF().fit(polars.DataFrame(low_rank).lazy())
+
+
+def test_a_file_of_several_matrices(low_rank: np.ndarray, tmp_path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["spectra"] = low_rank
+        with pytest.raises(TypeError, match=r"X\[name\].*spectra"):
+            AutoNMF().fit(file)
+        assert AutoNMF(3, max_rank=4, random_state=0).fit(file["spectra"]).n_components_ == 3
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_in_and_out(
     fitted: Callable[..., tuple[np.ndarray, AutoNMF]], library: str, low_rank: np.ndarray

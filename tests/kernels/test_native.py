@@ -151,6 +151,11 @@ def test_sparse_products_check_what_they_are_given():
     X = sparse.csr_matrix(np.eye(3))
     with pytest.raises(ValueError, match="C-ordered"):
         native.csr_times(X, np.ones((3, 4), order="F"), slice(0, 3), np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="4 and 8 columns"):
+        native.csr_times(X, np.ones((3, 4)), slice(0, 3), np.zeros((3, 8)))
+    strided = sparse.csr_matrix((np.ones(6)[::2], X.indices, X.indptr))
+    with pytest.raises(ValueError, match="contiguous"):
+        native.csr_times(strided, np.ones((3, 4)), slice(0, 3), np.zeros((3, 4)))
     with pytest.raises(ValueError, match="whole vectors"):
         native.csr_times(X, np.ones((3, 2)), slice(0, 3), np.zeros((3, 2)))
     X.indices = X.indices.astype(np.int64)

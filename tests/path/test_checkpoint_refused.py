@@ -50,7 +50,9 @@ def test_another_matrix(low_rank: np.ndarray, tmp_path: Path) -> None:
     begun(low_rank, tmp_path / "c")
     other = low_rank.copy()
     other[17, 23] *= 1 + 1e-12
-    with pytest.raises(ValueError, match=r"another run: X has other entries\. Name another file"):
+    with pytest.raises(
+        ValueError, match=r"another run: X has other entries, or another memory order\. Name another file"
+    ):
         rank_path(other, 8, random_state=0, checkpoint=tmp_path / "c")
     with pytest.raises(ValueError, match=r"another run: shape was \[60, 40\], is \[40, 60\]"):
         rank_path(low_rank.T, 8, random_state=0, checkpoint=tmp_path / "c")

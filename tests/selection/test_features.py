@@ -43,9 +43,9 @@ def random_evidence(seed: int, largest: int, *, gaps: bool = False) -> Evidence:
 
 
 def slow_losses(evidence: Evidence, losses: np.ndarray, spectrum: np.ndarray) -> list[float]:
-    """ℓ₀ = 1, ℓ₁ by the spectrum, the visited ones, straight between them; and one more by the spectrum."""
+    """ℓ₀ = 1, the visited ones, straight between them; ℓ₁, if need be, and one more by the spectrum."""
     known = {0: 1.0, 1: 1.0 - spectrum[0]}
-    known |= {int(k): float(loss) for k, loss in zip(evidence.ranks, losses, strict=True) if k > 1}
+    known |= {int(k): float(loss) for k, loss in zip(evidence.ranks, losses, strict=True)}
     result: list[float] = []
     for k in range(int(evidence.ranks[-1]) + 1):
         below = max(j for j in known if j <= k)

@@ -57,6 +57,38 @@ def test_every_storage(planted: np.ndarray, holed: Callable[..., np.ndarray]) ->
     assert [rank_of(kind(X)) for kind in kinds] == [5] * 4
 
 
+@pytest.mark.parametrize("max_rank", [10, None])
+@pytest.mark.parametrize("how", ["half missing", "uneven weights"])
+def test_first_drops_are_not_taken_for_the_last(how: str, max_rank: int | None) -> None:
+    """Skewed parts: rank one explains little, and what it explains of known entries is what counts."""
+    for seed in range(100, 103):
+        rng = np.random.default_rng(seed)
+        X = rng.gamma(0.3, 1, (300, 6)) @ rng.gamma(0.3, 1, (6, 60))
+        X = np.maximum(X + 0.2 * np.sqrt(np.square(X).mean()) * rng.standard_normal(X.shape), 0.0)
+        model = AutoNMF(missing="mask", max_rank=max_rank, random_state=0)
+        if how == "half missing":
+            model.fit(np.where(rng.random(X.shape) < 0.5, np.nan, X))
+        else:
+            model.fit(X, weights=rng.exponential(1, X.shape))
+        assert abs(model.n_components_ - 6) <= 1
+
+
+def test_lines_of_which_nothing_is_known(planted: np.ndarray, holed: Callable[..., np.ndarray]) -> None:
+    X = holed(planted, 0.3)
+    X[5], X[:, 7] = np.nan, np.nan
+    dense = AutoNMF(missing="mask", max_rank=8, random_state=0).fit(X)
+    for kind in (
+        np.asfortranarray,
+        sparse.csr_matrix,
+        sparse.csc_matrix,
+        sparse.csc_array,
+        sparse.coo_matrix,
+    ):
+        other = AutoNMF(missing="mask", max_rank=8, random_state=0).fit(kind(X))
+        np.testing.assert_allclose(other.path_.losses, dense.path_.losses, rtol=1e-10)
+        assert other.reconstruction_err_ == pytest.approx(dense.reconstruction_err_, rel=1e-10)
+
+
 def test_missing_in_blocks(planted: np.ndarray) -> None:
     """A corner of which nothing is known: some samples were never measured on some features."""
     X = np.array(planted)

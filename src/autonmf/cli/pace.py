@@ -58,7 +58,7 @@ class Pace:
     def _begins(self, progress: Progress) -> bool:
         """Whether the clock starts here: at the first rank of the first start, which is not typical.
 
-        It starts again where the rank rises: a compressed path that misled is searched once more on X itself.
+        It starts again where the rank rises: where a compression misleads, the path begins again on X itself.
         """
         if self.last is None or self.first is None:
             return True

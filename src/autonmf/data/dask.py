@@ -9,6 +9,11 @@ import numpy as np
 from autonmf.data.spread import Tall, spread_out
 from autonmf.data.validation import SQUARE_RANGE, _check_shape, _check_values, _float_type
 
+FILL = (
+    "Fill these entries first, for example with dask.array.where(dask.array.isnan(X), 0.0, X), or pass "
+    "X.compute() and missing='mask'."
+)
+
 
 def as_spread_data(X: Any, *, missing: str = "error", on_client: bool = False) -> Tall:
     """A Dask array as `Data` whose rows are on the workers of a cluster.
@@ -27,7 +32,7 @@ def as_spread_data(X: Any, *, missing: str = "error", on_client: bool = False) -
 
 def _check(lowest: float, highest: float, mean_square: float) -> None:
     """Refuse what `as_data` would, with the same words."""
-    _check_values(lowest, highest)
+    _check_values(lowest, highest, FILL)
     if highest == 0:
         raise ValueError("X is all zeros: there is nothing to factorise.")
     if not 1 / SQUARE_RANGE < np.sqrt(mean_square) < SQUARE_RANGE:

@@ -33,7 +33,8 @@ class MaskedSparse:
         missing.eliminate_zeros()
         nothing = [np.ravel(missing.sum(axis=axis)) == X.shape[axis] for axis in (1, 0)]
         if any(lines.any() for lines in nothing):
-            rows, columns = missing.nonzero()
+            entries = missing.tocoo()  # in the order in which they are stored
+            rows, columns = entries.row, entries.col
             missing.data[nothing[0][rows] | nothing[1][columns]] = 0.0
             missing.eliminate_zeros()
         return MaskedSparse(known, missing)

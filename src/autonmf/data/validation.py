@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from autonmf.data.weighting import Weighting, checked_sample_weight, checked_wei
 SQUARE_RANGE = 1e140
 """Root mean squares beyond this, or below its inverse, overflow or vanish when squared."""
 
+FEW_NAMES = 5
+"""Names of matrices that a message lists."""
 
 MISSING = ("error", "mask")
 
@@ -174,7 +177,20 @@ def _known(X: Any, missing: str) -> Dense | Sparse | Streamed:
 
 
 def refuse_unfit(X: Any) -> None:
-    """Refuse what others would convert without a word: masked arrays, numbers as text, dates."""
+    """Refuse what others would convert without a word, or with words that do not help."""
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X is the name of a file, {str(X)!r}. Read it first, or run: autonmf fit {str(X)!r} on the "
+            "command line."
+        )
+    if hasattr(X, "keys") and not hasattr(X, "shape"):
+        names = [str(name) for name, _ in zip(X.keys(), range(FEW_NAMES), strict=False)]
+        raise TypeError(
+            f"X is a {type(X).__name__}, which may hold several matrices. Pass one of them, X[name], where "
+            f"the first names are: {', '.join(names) or 'none'}."
+        )
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise TypeError(f"X is a {type(X).__name__}, which is not worked out yet. Pass X.collect().")
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
             "X is a masked array, and its mask would be ignored. Pass missing='mask' to leave the hidden "
@@ -200,6 +216,9 @@ def _sparse(X: Any) -> Any:
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     X = X.astype(_float_type(X), copy=False)
+    arrays = X.data, X.indices, X.indptr
+    if not all(array.flags.c_contiguous for array in arrays):
+        X = type(X)(tuple(map(np.ascontiguousarray, arrays)), shape=X.shape)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -235,12 +254,15 @@ def _float_type(array: Any) -> type[np.floating]:
     raise TypeError(f"X has dtype {array.dtype}; NMF needs numbers. Pass numeric columns only.")
 
 
-def _check_values(lowest: float, highest: float) -> None:
+LEAVE_OUT = (
+    "Pass missing='mask' to leave these entries out, or fill them first, for example with "
+    "sklearn.impute.SimpleImputer."
+)
+
+
+def _check_values(lowest: float, highest: float, about_nan: str = LEAVE_OUT) -> None:
     if np.isnan(lowest) or np.isnan(highest):
-        raise ValueError(
-            "X contains NaN. Pass missing='mask' to leave these entries out, or fill them first, "
-            "for example with sklearn.impute.SimpleImputer."
-        )
+        raise ValueError(f"X contains NaN. {about_nan}")
     if np.isinf(highest) or np.isinf(lowest):
         raise ValueError("X contains infinity. Replace it by finite values first.")
     if lowest < 0:

@@ -62,8 +62,12 @@ def csr_transposed_times(X: Any, factor: Array, rows: slice, out: Array) -> None
 def _csr(name: str, X: Any, factor: Array, rows: slice, out: Array) -> None:
     if X.indices.dtype != np.int32 or X.indptr.dtype != np.int32:
         raise ValueError("the compiled sparse products need 32-bit indices")
+    if not all(array.flags.c_contiguous for array in (X.data, X.indices, X.indptr)):
+        raise ValueError("the compiled sparse products need contiguous entries and indices")
     if not (factor.flags.c_contiguous and out.flags.c_contiguous and X.dtype == factor.dtype == out.dtype):
         raise ValueError("sparse products need C-ordered factors of the dtype of X")
+    if factor.shape[1] != out.shape[1]:
+        raise ValueError(f"the factors have {factor.shape[1]} and {out.shape[1]} columns")
     if factor.shape[1] != whole_vectors(factor.shape[1], X.dtype):
         raise ValueError("the compiled sparse products need columns that fill whole vectors")
     getattr(_library, name + _SUFFIXES[X.dtype])(

@@ -1,7 +1,8 @@
 """The kernels in NumPy: the definition that every other implementation is tested against.
 
-Both work on one *block*, a factor B (n x r, Fortran-ordered), given ``product`` = X C and
+Steps work on one *block*, a factor B (n x r, Fortran-ordered), given ``product`` = X C and
 ``gram`` = CᵀC of the other factor C. The same call updates U (C = V) and V (C = U, X transposed).
+Products are those of a sparse X.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
             even, replace(options, init=init, lambdas=False, exact_losses=False, random_state=rng)
         )
         largest = found.path.points[-1].rank
-        spectrum, energy = _spectrum(found.workspace, found.path.points[-1], largest, rng)
-        ranks, losses = found.path.ranks, found.path.losses / (0.5 * energy)
+        spectrum = _spectrum(found.workspace, found.path.points[-1], largest, rng)
+        ranks, losses = found.path.ranks, _shares(found.path.losses, even, spectrum, found.path.ranks)
         workspace = _workspace(data, b if found.workspace.transposed else a, found.workspace, options)
         path, solutions = _bare(found.path, workspace, options), list(found.path.points)
         del found  # a path is as large as a good part of X
@@ -50,12 +50,12 @@ def explore_evened(data: Data, options: PathOptions) -> Exploration:
         # Missing entries are filled in from the largest solution, which is then needed at once.
         at_once = np.searchsorted(ranks, HARDLY_ITERATED) + 1 if data.complete else len(ranks)
         points = tuple(back.point(solutions.pop(0)) for _ in ranks[:at_once])
-        spectrum_of_X, energy_of_X = _spectrum(workspace, points[-1], largest, rng)
+        spectrum_of_X = _spectrum(workspace, points[-1], largest, rng)
         evidence = Evidence(
             shape=path.shape,
             ranks=ranks,
             losses=losses,
-            losses_of_X=np.array([point.loss for point in points]) / (0.5 * energy_of_X),
+            losses_of_X=_shares(np.array([point.loss for point in points]), data, spectrum_of_X, ranks),
             spectrum=spectrum,
             spectrum_of_X=spectrum_of_X,
             complete=path.complete,
@@ -78,13 +78,23 @@ def _bare(found: RankPath, workspace: Workspace, options: PathOptions) -> RankPa
     )
 
 
-def _spectrum(view: Workspace, fit: PathPoint, rank: int, rng: np.random.Generator) -> tuple[Array, float]:
-    """The leading squared singular values as shares of the energy, and the energy; of X seen from a fit."""
+def _spectrum(view: Workspace, fit: PathPoint, rank: int, rng: np.random.Generator) -> Array:
+    """The leading squared singular values as shares of the energy, of X seen from a fit."""
     seen = view.scaled.seen_from(*view.inward(fit.U, fit.V))
     leading = view.compressed or compress(seen, rank, rng)
     squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
-    energy = leading.squared_norm()
-    return np.asarray(np.maximum(squares, 0.0) / energy), energy * view.scale**2
+    return np.asarray(np.maximum(squares, 0.0) / leading.squared_norm())
+
+
+def _shares(losses: Array, data: Data, spectrum: Array, ranks: Array) -> Array:
+    """Losses as shares of the energy, which is that of known entries, as the losses are.
+
+    Rank one is known to the last digit where all entries are.
+    """
+    shares = losses / (0.5 * data.squared_norm())
+    if data.complete and ranks[0] == 1:
+        shares[0] = 1.0 - spectrum[0]
+    return np.asarray(shares)
 
 
 def _workspace(data: Data, a: Array, prepared: Workspace, options: PathOptions) -> Workspace:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from autonmf.data import Data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.path.confirm import misleads
-from autonmf.path.follow import Misled, Search, each_start
+from autonmf.path.follow import Search, each_start
 from autonmf.path.growing import Growth
 from autonmf.path.options import PathOptions
 from autonmf.path.result import PathPoint, RankPath, best_by_rank
@@ -64,7 +66,11 @@ def explore(data: Data, options: PathOptions) -> Exploration:
     max_rank = options.first_rank(data.shape)
     *starts, sketch = as_generator(options.random_state).spawn(options.n_starts + 1)
 
-    def follow(workspace: Workspace, *, checked: bool = False) -> RankPath:
+    def begun(i: int) -> np.random.Generator:
+        return deepcopy(starts[i])  # a second search begins where the first did
+
+    def follow(workspace: Workspace, *, checked: bool = False) -> RankPath | None:
+        """The path; None if its first solution was checked, and misled."""
         problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
         search = Search(
             workspace=workspace,
@@ -85,7 +91,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
         init = options.init
         if isinstance(init, str):
             results = each_start(
-                lambda i: search.from_start(i, *initial_point(problem.data, max_rank, init, starts[i])),
+                lambda i: search.from_start(i, *initial_point(problem.data, max_rank, init, begun(i))),
                 options.n_starts,
                 options.n_jobs,
                 options.keep_partial,
@@ -94,6 +100,8 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             given = workspace.inward(*initial_point(data, max_rank, init, starts[0]))
             U, V = (np.asfortranarray(factor, dtype=problem.data.dtype) for factor in given)
             results = [search.from_start(0, U, V)]
+        if search.misled.is_set():
+            return None
         if not any(result.points for result in results):
             raise ValueError(options.too_heavy)
         path = RankPath(
@@ -121,12 +129,11 @@ def explore(data: Data, options: PathOptions) -> Exploration:
         workspace = Workspace.of(data, scale=options.scale, tall=options.grid == "exact")
         workspace = workspace.with_engine(options.on, max_rank, sketch)
         workspace = replace(workspace, exact=options.exact_losses or options.on == "direct")
-        try:
-            path = follow(workspace, checked=workspace.compressed is not None and options.on == "auto")
-        except Misled:
+        path = follow(workspace, checked=workspace.compressed is not None and options.on == "auto")
+        if path is None:
             workspace = workspace.direct()
             path = follow(workspace)
-    return Exploration(path, workspace)
+    return Exploration(cast(RankPath, path), workspace)
 
 
 def _mended(path: RankPath, growth: Growth) -> RankPath:

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Event
 
 from autonmf._types import Array
 from autonmf.model.objective import Problem
@@ -29,10 +30,6 @@ class Progress:
     seconds: float  # since the path began
 
 
-class Misled(Exception):
-    """What a path seems to explain is not what it explains of X."""
-
-
 Callback = Callable[[Progress], bool | None]
 """Returning True ends the path."""
 
@@ -48,7 +45,10 @@ class Followed:
 
 @dataclass(frozen=True)
 class Search:
-    """One path search; its starts share everything but the initial point."""
+    """One path search; its starts share everything but the initial point.
+
+    Where the first solution of a start turns out to be misleading, all of them end, and ``misled`` is set.
+    """
 
     workspace: Workspace
     problem: Problem
@@ -64,18 +64,14 @@ class Search:
     keep_partial: bool
     saved: Checkpoint | None = None
     misleads: Callable[[PathPoint], bool] | None = None  # asked about the first solution of each start
+    misled: Event = field(default_factory=Event)
 
     def from_start(self, index: int, U: Array, V: Array) -> Followed:
-        """Follow the grid from one initial point, keeping what is found when interrupted.
-
-        Raises `Misled` if the first solution is misleading.
-        """
+        """Follow the grid from one initial point, keeping what is found when interrupted."""
         track = None if self.saved is None else self.saved.track(self.workspace.engine, index)
         found, after = self._restored(track)
-        if found.complete:
+        if found.complete or self._ends(found):
             return found
-        if found.points:
-            self._check(found.points)
         stopped = False
 
         def solve(solver: Solver, state: State, stopping: Stopping, stops_left: int) -> Run:
@@ -98,7 +94,8 @@ class Search:
                     return found
                 if track:
                     track.add(found.visits[-1], stop)
-                self._check(found.points)
+                if self._ends(found):
+                    return found
             found.complete = True
             if track and not stopped:
                 track.finish()
@@ -113,9 +110,11 @@ class Search:
             )
         return found
 
-    def _check(self, points: list[PathPoint]) -> None:
-        if self.misleads and len(points) == 1 and self.misleads(points[0]):
-            raise Misled
+    def _ends(self, found: Followed) -> bool:
+        """Whether this start or another one was misled."""
+        if self.misleads and len(found.points) == 1 and self.misleads(found.points[0]):
+            self.misled.set()
+        return self.misled.is_set()
 
     def _restored(self, track: Track | None) -> tuple[Followed, Reached | None]:
         """What a checkpoint has of a start, and where to go on from."""

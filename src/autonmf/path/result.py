@@ -102,6 +102,10 @@ class RankPath(Plottable):
         """½(‖X‖² - σ₁²), the smallest loss of any rank-one matrix."""
         return 0.5 * max(self.squared_norm - self.spectral_norm**2, 0.0)
 
+    def computed(self) -> RankPath:
+        """The path with U as ordinary arrays, which they may not be where X is a Dask array."""
+        return self
+
     def at_rank(self, rank: int) -> PathPoint:
         """The best solution at ``rank``.
 

@@ -94,7 +94,11 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[A
 
 def _listed(different: dict[str, tuple[Any, Any]]) -> str:
     said = [f"{name} was {then}, is {now}" for name, (then, now) in different.items() if name != "X"]
-    entries = ["X has other entries"] if "X" in different and "shape" not in different else []
+    entries = (
+        ["X has other entries, or another memory order"]
+        if "X" in different and "shape" not in different
+        else []
+    )
     return ", ".join(entries + said)
 
 

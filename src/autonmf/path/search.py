@@ -92,7 +92,7 @@ def rank_path(
         "direct" reads X at every step, "compressed" only a few times, to project it on its leading
         ``max_rank`` + 10 directions (randomised); losses are then those of the projection, and factors
         are kept in single precision. "auto" compresses the exact path when that is much cheaper, and
-        falls back to "direct" where the losses on X disagree.
+        takes "direct" where the first solution explains more of X than its projection shows.
     scale : bool
         Divide X by its root mean square inside, so that μ, δ and ``tol`` mean the same at any scale. False
         reproduces the paper.

@@ -95,7 +95,7 @@ class Workspace:
 
     @property
     def matrix(self) -> Data:
-        """What a path iterates on: X / s, or its compression in single precision."""
+        """What a path iterates on: X / s, or its compression or sparse entries in single precision."""
         return quick(self.view) if self.rough else self.scaled
 
     @property

@@ -102,10 +102,10 @@ def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
 
     Between ranks that were visited it is straight, and constant from the last one on whose loss is known.
     """
-    known = ranks[: len(losses)]
-    beyond = known > 1
-    heights = np.append([1.0, 1.0 - spectrum[0]], losses[beyond])
-    visited = np.interp(np.arange(ranks[-1] + 1), np.append([0, 1], known[beyond]), heights)
+    known, heights = np.append(0, ranks[: len(losses)]), np.append(1.0, losses)
+    if ranks[0] > 1:
+        known, heights = np.insert(known, 1, 1), np.insert(heights, 1, 1.0 - spectrum[0])
+    visited = np.interp(np.arange(ranks[-1] + 1), known, heights)
     falling = np.minimum.accumulate(visited)
     return np.asarray(np.append(falling, falling[-1] - spectrum[ranks[-1]]))
 

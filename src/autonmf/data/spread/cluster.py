@@ -24,10 +24,7 @@ class Cluster:
         try:
             self.client = dask.default_client()
         except ValueError:
-            self._own = dask.LocalCluster(
-                n_workers=_cores(), threads_per_worker=1, processes=True, dashboard_address=":0",
-                worker_dashboard_address=":0", silence_logs=logging.CRITICAL,
-            )  # fmt: skip
+            self._own = _local(dask)
             self.client = self._own.get_client()
         if self.client.asynchronous:
             raise ValueError("the current Dask client is asynchronous: open one with asynchronous=False")
@@ -36,6 +33,20 @@ class Cluster:
     def close(self) -> None:
         """Close what we have opened; a client of the caller's is left alone."""
         self._finalizer()
+
+
+def _local(dask: Any) -> Any:
+    """A process for each processor."""
+    try:
+        return dask.LocalCluster(
+            n_workers=_cores(), threads_per_worker=1, processes=True, dashboard_address=":0",
+            worker_dashboard_address=":0", silence_logs=logging.CRITICAL,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise RuntimeError(
+            "the processes of a local Dask cluster did not start. They import the script that runs: put what "
+            "it does below if __name__ == '__main__':, or open a distributed.Client of your own first."
+        ) from error
 
 
 def _close(own: Any, client: Any) -> None:
