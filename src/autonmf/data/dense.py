@@ -9,8 +9,8 @@ from autonmf._types import Array, cached_property
 from autonmf.data.blocks import even_blocks, row_blocks, squared_sum
 from autonmf.data.complete import Complete
 
-PARALLEL_ENTRIES, PARALLEL_WORK = 1 << 20, 1 << 24
-"""With at least so many entries of X, or multiply-adds, a product is made in blocks, over our threads."""
+PARALLEL_ENTRIES = 1 << 20
+"""X of at least so many entries is multiplied in blocks, over the threads that we have."""
 
 
 class Dense(Complete):
@@ -95,7 +95,7 @@ def _squared(block: Array) -> Array:
 
 def _product(X: Array, factor: Array) -> Array:
     """X @ factor, Fortran-ordered, by blocks of rows of X that depend on its shape only."""
-    if X.size < PARALLEL_ENTRIES and X.size * factor.shape[1] < PARALLEL_WORK:
+    if X.size < PARALLEL_ENTRIES:
         return np.asarray((factor.T @ X.T).T)
     dtype = np.result_type(X, factor)
     transposed = np.empty((factor.shape[1], X.shape[0]), dtype=dtype)
