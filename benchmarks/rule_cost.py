@@ -81,9 +81,7 @@ def main() -> None:
     console.print(table)
     for what, values in zip(("auto / marginal", "with path_"), zip(*ratios, strict=True), strict=True):
         console.print(f"{what}: {min(values):.2f} to {max(values):.2f}")
-    console.print(
-        f"Medians of {REPEATS}, in turns, one process; the cross-validation of ranks 2 to 50 once."
-    )
+    console.print(f"Medians of {REPEATS}, in turns, one process; the cross-validation of ranks 2 to 50 once.")
 
 
 if __name__ == "__main__":
