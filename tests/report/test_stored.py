@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -23,40 +23,6 @@ from autonmf.report.write import write_report
 Read = Callable[[Path], dict[str, Any]]
 
 
-def as_hdf5(folder: Path, X: np.ndarray) -> Any:
-    h5py = pytest.importorskip("h5py")
-    return h5py.File(folder / "x.h5", "w").create_dataset("X", data=X, chunks=(7, X.shape[1]))
-
-
-def as_zarr(folder: Path, X: np.ndarray) -> Any:
-    zarr = pytest.importorskip("zarr")
-    return zarr.create_array(store=folder / "x.zarr", data=X, chunks=(11, X.shape[1]))
-
-
-def as_integers(folder: Path, X: np.ndarray) -> Any:
-    file = np.memmap(folder / "x.bin", dtype=np.int64, mode="w+", shape=X.shape)
-    file[:] = X
-    return file
-
-
-def as_map(folder: Path, X: np.ndarray) -> Any:
-    np.save(folder / "x.npy", X)
-    return np.load(folder / "x.npy", mmap_mode="r")
-
-
-def as_backed(folder: Path, X: np.ndarray, kind: type = sparse.csr_matrix) -> Any:
-    anndata = pytest.importorskip("anndata")
-    anndata.AnnData(kind(X)).write_h5ad(folder / "x.h5ad")
-    return anndata.read_h5ad(folder / "x.h5ad", backed="r").X
-
-
-def as_backed_columns(folder: Path, X: np.ndarray) -> Any:
-    return as_backed(folder, X, sparse.csc_matrix)
-
-
-STORES = [as_hdf5, as_zarr, as_integers, as_map, as_backed, as_backed_columns]
-
-
 @pytest.fixture
 def counts(low_rank: np.ndarray) -> np.ndarray:
     """Counts with zeros, an empty row, an empty column and two repeated rows."""
@@ -66,12 +32,9 @@ def counts(low_rank: np.ndarray) -> np.ndarray:
     return X
 
 
-@pytest.fixture(params=STORES, ids=lambda store: store.__name__[3:])
-def kept(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray) -> Iterator[Any]:
-    X = request.param(tmp_path, counts)
-    yield X
-    if hasattr(X, "file"):
-        X.file.close()
+@pytest.fixture(params=["hdf5", "zarr", "integers", "floats", "backed", "backed-columns"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray, in_file: Callable) -> Any:
+    return in_file(request.param, tmp_path, counts)
 
 
 @pytest.fixture(autouse=True)

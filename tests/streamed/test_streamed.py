@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 
 from autonmf import AutoNMF, rank_path
 from autonmf.data import as_data, stores, streamed
 from autonmf.data.rowwise import Turned
 from autonmf.data.streamed import Streamed
 from autonmf.datasets import make_low_rank
-
-Store = Callable[[Path, np.ndarray], Any]
-
-
-def as_hdf5(folder: Path, X: np.ndarray) -> Any:
-    h5py = pytest.importorskip("h5py")
-    return h5py.File(folder / "x.h5", "w").create_dataset("X", data=X, chunks=(7, X.shape[1]))
-
-
-def as_zarr(folder: Path, X: np.ndarray) -> Any:
-    zarr = pytest.importorskip("zarr")
-    return zarr.create_array(store=folder / "x.zarr", data=X, chunks=(11, X.shape[1]))
-
-
-def as_integers(folder: Path, X: np.ndarray) -> Any:
-    file = np.memmap(folder / "x.bin", dtype=np.int64, mode="w+", shape=X.shape)
-    file[:] = X
-    return file
-
-
-def as_big_endian(folder: Path, X: np.ndarray) -> Any:
-    file = np.memmap(folder / "x.bin", dtype=">f8", mode="w+", shape=X.shape)
-    file[:] = X
-    return file
-
-
-def as_backed(folder: Path, X: np.ndarray, kind: type = sparse.csr_matrix) -> Any:
-    anndata = pytest.importorskip("anndata")
-    anndata.AnnData(kind(X)).write_h5ad(folder / "x.h5ad")
-    return anndata.read_h5ad(folder / "x.h5ad", backed="r").X
-
-
-def as_backed_columns(folder: Path, X: np.ndarray) -> Any:
-    return as_backed(folder, X, sparse.csc_matrix)
-
-
-STORES = [as_hdf5, as_zarr, as_integers, as_big_endian, as_backed, as_backed_columns]
 
 
 @pytest.fixture
@@ -62,12 +24,9 @@ def counts() -> np.ndarray:
     return np.round(20 * X)
 
 
-@pytest.fixture(params=STORES, ids=lambda store: store.__name__[3:])
-def stored(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray) -> Iterator[Any]:
-    X = request.param(tmp_path, counts)
-    yield X
-    if hasattr(X, "file"):
-        X.file.close()
+@pytest.fixture(params=["hdf5", "zarr", "integers", "big-endian", "backed", "backed-columns"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray, in_file: Callable) -> Any:
+    return in_file(request.param, tmp_path, counts)
 
 
 @pytest.fixture(autouse=True)
@@ -127,9 +86,11 @@ def test_a_float_map_is_read_where_it_lies(tmp_path: Path, counts: np.ndarray) -
     )
 
 
-def test_small_files_are_loaded(tmp_path: Path, counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_loaded(
+    tmp_path: Path, counts: np.ndarray, in_file: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stores, "SMALL", 1 << 20)
-    with as_hdf5(tmp_path, counts).file as file:
+    with in_file("hdf5", tmp_path, counts).file as file:
         assert not isinstance(as_data(file["X"]), Streamed)
 
 
@@ -137,35 +98,39 @@ def test_small_files_are_loaded(tmp_path: Path, counts: np.ndarray, monkeypatch:
     ("bad", "message"),
     [(np.nan, "X contains NaN"), (np.inf, "infinity"), (-1.0, "smallest entry of X is -1")],
 )
-def test_bad_entries_are_named(tmp_path: Path, counts: np.ndarray, bad: float, message: str) -> None:
+def test_bad_entries_are_named(
+    tmp_path: Path, counts: np.ndarray, in_file: Callable, bad: float, message: str
+) -> None:
     counts[80, 3] = bad
-    with as_hdf5(tmp_path, counts).file as file:
+    with in_file("hdf5", tmp_path, counts).file as file:
         with pytest.raises(ValueError, match=message):
             AutoNMF().fit(file["X"])
         with pytest.raises(ValueError, match=message):
             AutoNMF(max_rank=4, random_state=0).fit(counts[:70]).transform(file["X"])
 
 
-def test_what_needs_the_matrix_in_memory_says_so(tmp_path: Path, counts: np.ndarray) -> None:
+def test_what_needs_the_matrix_in_memory_says_so(
+    tmp_path: Path, counts: np.ndarray, in_file: Callable
+) -> None:
     weights = np.random.default_rng(0).random(counts.shape)
-    with as_hdf5(tmp_path, counts).file as file:
+    with in_file("hdf5", tmp_path, counts).file as file:
         with pytest.raises(ValueError, match=r"pass X\[:\]"):
             AutoNMF().fit(file["X"], weights=weights)
         model = AutoNMF(max_rank=5, random_state=0).fit(counts)
         with pytest.raises(ValueError, match="features"):
-            model.transform(as_hdf5(tmp_path / "..", counts[:, :20]))
+            model.transform(in_file("hdf5", tmp_path / "..", counts[:, :20]))
 
 
-def test_missing_entries_in_a_file(tmp_path: Path, counts: np.ndarray) -> None:
+def test_missing_entries_in_a_file(tmp_path: Path, counts: np.ndarray, in_file: Callable) -> None:
     counts[0, 0] = np.nan
-    with as_hdf5(tmp_path, counts).file as file, pytest.raises(ValueError, match="need X in memory"):
+    with in_file("hdf5", tmp_path, counts).file as file, pytest.raises(ValueError, match="need X in memory"):
         AutoNMF(missing="mask").fit(file["X"])
 
 
-def test_samples_weigh_in_files_too(tmp_path: Path, counts: np.ndarray) -> None:
+def test_samples_weigh_in_files_too(tmp_path: Path, counts: np.ndarray, in_file: Callable) -> None:
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(counts))
     inside = AutoNMF(3, max_rank=6, random_state=0).fit(counts, sample_weight=weight)
-    with as_hdf5(tmp_path, counts).file as file:
+    with in_file("hdf5", tmp_path, counts).file as file:
         model = AutoNMF(3, max_rank=6, random_state=0).fit(file["X"], sample_weight=weight)
     assert_allclose(model.path_.losses, inside.path_.losses, rtol=1e-6)
 

@@ -33,8 +33,7 @@ class MaskedSparse:
         missing.eliminate_zeros()
         nothing = [np.ravel(missing.sum(axis=axis)) == X.shape[axis] for axis in (1, 0)]
         if any(lines.any() for lines in nothing):
-            entries = missing.tocoo()  # in the order in which they are stored
-            rows, columns = entries.row, entries.col
+            rows, columns = _positions(missing)
             missing.data[nothing[0][rows] | nothing[1][columns]] = 0.0
             missing.eliminate_zeros()
         return MaskedSparse(known, missing)
@@ -99,9 +98,7 @@ class MaskedSparse:
 
     @cached_property
     def _positions(self) -> tuple[Array, Array]:
-        """Rows and columns of the missing entries, in the order in which they are stored."""
-        entries = self.missing.tocoo()
-        return entries.row, entries.col
+        return _positions(self.missing)
 
     def _fit(self, U: Array, V: Array) -> Any:
         """UVᵀ at the missing entries only, with their pattern."""
@@ -113,3 +110,9 @@ class MaskedSparse:
         fit = self.missing.copy()
         fit.data = values
         return fit
+
+
+def _positions(pattern: Any) -> tuple[Array, Array]:
+    """Rows and columns of the stored entries, in the order in which they are stored."""
+    entries = pattern.tocoo()
+    return entries.row, entries.col

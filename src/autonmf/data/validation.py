@@ -29,6 +29,11 @@ FEW_NAMES = 5
 
 MISSING = ("error", "mask")
 
+LEAVE_OUT = (
+    "Pass missing='mask' to leave these entries out, or fill them first, for example with "
+    "sklearn.impute.SimpleImputer."
+)
+
 
 def as_data(X: Any, *, missing: str = "error") -> Data:
     """Wrap X as `Data`: checked, float32 or float64, and never copied without need.
@@ -252,12 +257,6 @@ def _float_type(array: Any) -> type[np.floating]:
             ) from None
         return np.float64
     raise TypeError(f"X has dtype {array.dtype}; NMF needs numbers. Pass numeric columns only.")
-
-
-LEAVE_OUT = (
-    "Pass missing='mask' to leave these entries out, or fill them first, for example with "
-    "sklearn.impute.SimpleImputer."
-)
 
 
 def _check_values(lowest: float, highest: float, about_nan: str = LEAVE_OUT) -> None:

@@ -40,6 +40,9 @@
 #undef INTEGER
 #undef NAME
 
+/* Sparse products need rows that are a multiple of so many bytes. */
+const int vector_bytes = VECTOR_BYTES;
+
 /* The vector unit that the loops above use on this machine. */
 const char *vector_unit(void)
 {

@@ -24,9 +24,8 @@ def _load() -> ctypes.CDLL:
     raise OSError(f"no compiled kernels in {here}")
 
 
-VECTOR_BYTES = 32  # as in native.c
-
 _library = _load()
+VECTOR_BYTES: int = ctypes.c_int.in_dll(_library, "vector_bytes").value
 _library.vector_unit.restype = ctypes.c_char_p
 VECTOR_UNIT: str = _library.vector_unit().decode()
 
