@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -107,6 +109,24 @@ def test_several_starts_keep_the_best_of_each_rank(low_rank: np.ndarray) -> None
     assert {visit.start for visit in path.visits} == {0, 1, 2, 3}
     for point in path.points:
         assert point.loss == min(visit.loss for visit in path.visits if visit.rank == point.rank)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"grid": "adaptive"}])
+def test_memory_is_that_of_few_starts(options: dict, rng: np.random.Generator) -> None:
+    X = rng.random((300, 200))
+
+    def peak(n_starts: int) -> tuple[float, RankPath]:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            path = rank_path(X, max_rank=20, n_starts=n_starts, max_iter=20, random_state=0, **options)
+            return tracemalloc.get_traced_memory()[1], path
+        finally:
+            tracemalloc.stop()
+
+    few, path = peak(2)
+    many, _ = peak(24)
+    assert many - few < 8 * sum(point.U.nbytes + point.V.nbytes for point in path.points)
 
 
 @pytest.mark.parametrize("grid", GRIDS)

@@ -17,7 +17,7 @@ from autonmf.data import as_data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.path import PathOptions, RankPath, Visit, Workspace
-from autonmf.path.result import best_by_rank
+from autonmf.path.result import BestByRank
 from autonmf.solvers import Solver, make_solver, run
 from autonmf.solvers.blocks import breakpoints
 
@@ -92,7 +92,7 @@ def discrete_path(
     )  # fmt: skip
     deadline = math.inf if time_budget is None else began + time_budget
     start, sketch = as_generator(random_state).spawn(2)
-    points, visits = [], []
+    best, visits = BestByRank(), []
     with one_pool():
         workspace = Workspace.of(data, scale=scale).with_engine(engine, max(order), sketch)
         problem = Problem(workspace.matrix, mu=mu, delta=delta)
@@ -110,13 +110,14 @@ def discrete_path(
                 if state.rank == rank or result.reason == "time":
                     break
             ahead = breakpoints(problem, U, state.XV, state.gram_V)
-            points.append(workspace.point(0.0, replace(result, state=state, n_iter=spent)))
+            point = workspace.point(0.0, replace(result, state=state, n_iter=spent))
+            best.add(point)
             visits.append(
                 Visit(
                     start=0,
                     lam=0.0,
                     rank=state.rank,
-                    loss=points[-1].loss,
+                    loss=point.loss,
                     n_iter=spent,
                     seconds=time.monotonic() - began,
                     reason=result.reason,
@@ -127,7 +128,7 @@ def discrete_path(
                 break
         leading = workspace.spectral_norm
     return RankPath(
-        points=best_by_rank(points),
+        points=best.points,
         visits=tuple(visits),
         shape=data.shape,
         squared_norm=data.squared_norm(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,10 +18,10 @@ from autonmf.data import Data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.path.confirm import misleads
-from autonmf.path.follow import Search, each_start
+from autonmf.path.follow import Followed, Search, each_start
 from autonmf.path.growing import Growth
 from autonmf.path.options import PathOptions
-from autonmf.path.result import PathPoint, RankPath, best_by_rank
+from autonmf.path.result import BestByRank, PathPoint, RankPath
 from autonmf.path.way_back import WayBack
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import make_solver
@@ -90,7 +91,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
         )
         init = options.init
         if isinstance(init, str):
-            results = each_start(
+            results: Iterable[Followed] = each_start(
                 lambda i: search.from_start(i, *initial_point(problem.data, max_rank, init, begun(i))),
                 options.n_starts,
                 options.n_jobs,
@@ -100,19 +101,24 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             given = workspace.inward(*initial_point(data, max_rank, init, starts[0]))
             U, V = (np.asfortranarray(factor, dtype=problem.data.dtype) for factor in given)
             results = [search.from_start(0, U, V)]
+        best, visits, complete = BestByRank(), [], True
+        for result in results:  # one at a time: each has a path of solutions
+            best.add(*result.best.points)
+            visits += result.visits
+            complete &= result.complete
         if search.misled.is_set():
             return None
-        if not any(result.points for result in results):
+        if not visits:
             raise ValueError(options.too_heavy)
         path = RankPath(
-            points=best_by_rank(point for result in results for point in result.points),
-            visits=tuple(visit for result in results for visit in result.visits),
+            points=best.points,
+            visits=tuple(visits),
             shape=data.shape,
             squared_norm=data.squared_norm(),
             spectral_norm=workspace.spectral_norm,
             mu=options.mu * workspace.scale,
             delta=options.delta * workspace.scale,
-            complete=all(result.complete for result in results),
+            complete=complete,
             settings=options.settings() | {"engine": workspace.engine},
         )
         try:

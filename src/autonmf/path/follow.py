@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Event
+from typing import cast
 
 from autonmf._types import Array
 from autonmf.model.objective import Problem
 from autonmf.path.checkpoint import Checkpoint, Track
 from autonmf.path.grids import Grid, Reached
-from autonmf.path.result import PathPoint, Visit
+from autonmf.path.result import BestByRank, PathPoint, Visit
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import Run, Solver, State, Stopping, run
 
@@ -38,9 +39,14 @@ Callback = Callable[[Progress], bool | None]
 class Followed:
     """What one start found."""
 
-    points: list[PathPoint] = field(default_factory=list)
+    best: BestByRank = field(default_factory=BestByRank)
     visits: list[Visit] = field(default_factory=list)
     complete: bool = False
+
+    def add(self, point: PathPoint, visit: Visit) -> None:
+        """Note a stop of the path."""
+        self.best.add(point)
+        self.visits.append(visit)
 
 
 @dataclass(frozen=True)
@@ -88,8 +94,7 @@ class Search:
                 self.solver, self.problem, U, V, self.stopping, solve, self.lowest, after
             ):
                 point = self.workspace.point(stop.lam, stop.run)
-                found.points.append(point)
-                found.visits.append(self._visit(index, point, stop.run, stop.next_lam))
+                found.add(point, self._visit(index, point, stop.run, stop.next_lam))
                 if stopped:
                     return found
                 if track:
@@ -100,11 +105,12 @@ class Search:
             if track and not stopped:
                 track.finish()
         except KeyboardInterrupt:
-            if not (found.points and self.keep_partial):
+            if not (found.visits and self.keep_partial):
                 raise
+            highest, lowest = found.visits[0].rank, found.visits[-1].rank
             warnings.warn(
-                f"interrupted at rank {found.points[-1].rank}: the path is incomplete and has ranks "
-                f"{found.points[0].rank} to {found.points[-1].rank} only",
+                f"interrupted at rank {lowest}: the path is incomplete and has ranks "
+                f"{highest} to {lowest} only",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -112,7 +118,7 @@ class Search:
 
     def _ends(self, found: Followed) -> bool:
         """Whether this start or another one was misled."""
-        if self.misleads and len(found.points) == 1 and self.misleads(found.points[0]):
+        if self.misleads and len(found.visits) == 1 and self.misleads(*found.best.points):
             self.misled.set()
         return self.misled.is_set()
 
@@ -124,8 +130,7 @@ class Search:
             state = self.grid.solution(reached.state)
             U, V = self.workspace.outward(state.U, state.V, state.gram_U, state.gram_V)
             on_X = self.workspace.compressed is None
-            found.points.append(PathPoint(U, V, visit.loss, visit.lam, visit.n_iter, on_X))
-            found.visits.append(visit)
+            found.add(PathPoint(U, V, visit.loss, visit.lam, visit.n_iter, on_X), visit)
         return found, reached
 
     def _observer(self, index: int) -> Callable[[State, int], bool | None] | None:
@@ -163,25 +168,29 @@ class Search:
 
 def each_start(
     follow: Callable[[int], Followed], n_starts: int, n_jobs: int | None, keep_partial: bool
-) -> list[Followed]:
-    """Every start's result, in order; after an incomplete one no other is begun."""
+) -> Iterator[Followed]:
+    """Every start's result, in order and one at a time; after an incomplete one no other is begun."""
     if n_jobs in (None, 1) or n_starts == 1:
-        results: list[Followed] = []
-        for index in range(n_starts):
-            try:
-                results.append(follow(index))
-            except KeyboardInterrupt:
-                if not (results and keep_partial):
-                    raise
-                warnings.warn(
-                    f"interrupted: the path is the best of {index} of {n_starts} starts",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
-                results.append(Followed())
-            if not results[-1].complete:
-                break
-        return results
+        return _in_turn(follow, n_starts, keep_partial)
     from joblib import Parallel, delayed
 
-    return list(Parallel(n_jobs, prefer="threads")(delayed(follow)(i) for i in range(n_starts)))
+    in_parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
+    return cast(Iterator[Followed], in_parallel(delayed(follow)(i) for i in range(n_starts)))
+
+
+def _in_turn(follow: Callable[[int], Followed], n_starts: int, keep_partial: bool) -> Iterator[Followed]:
+    for index in range(n_starts):
+        try:
+            result = follow(index)
+        except KeyboardInterrupt:
+            if not (index and keep_partial):
+                raise
+            warnings.warn(
+                f"interrupted: the path is the best of {index} of {n_starts} starts",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            result = Followed()
+        yield result
+        if not result.complete:
+            break

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
@@ -140,10 +139,19 @@ class RankPath(Plottable):
         return f"RankPath({n} x {m}, ranks {ranks[-1]}..{ranks[0]}, {len(self.visits)} λ{state})"
 
 
-def best_by_rank(points: Iterable[PathPoint]) -> tuple[PathPoint, ...]:
-    """For each rank the point of least loss, by increasing rank."""
-    best: dict[int, PathPoint] = {}
-    for point in points:
-        if point.rank not in best or point.loss < best[point.rank].loss:
-            best[point.rank] = point
-    return tuple(best[rank] for rank in sorted(best))
+class BestByRank:
+    """The point of least loss at each rank; of equal ones the first. Others are not kept."""
+
+    def __init__(self) -> None:
+        self._best: dict[int, PathPoint] = {}
+
+    def add(self, *points: PathPoint) -> None:
+        """Look at more points."""
+        for point in points:
+            if point.rank not in self._best or point.loss < self._best[point.rank].loss:
+                self._best[point.rank] = point
+
+    @property
+    def points(self) -> tuple[PathPoint, ...]:
+        """By increasing rank."""
+        return tuple(self._best[rank] for rank in sorted(self._best))
