@@ -15,7 +15,7 @@ demo: $(VENV)/.demo ## Find the rank of two matrices and show why
 	@$(BIN)/autonmf demo
 
 test: $(VENV)/.$(EXTRAS) ## Run the tests, with every library that they work with (EXTRAS=all)
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --timeout 900 $(ARGS)
 
 docs: $(VENV)/.docs ## Build the site in docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -n -q docs docs/_build/html
