@@ -45,6 +45,20 @@ def test_products_losses_and_transpose_agree_with_the_projected_matrix(noisy):
     np.testing.assert_allclose(C.squared_residual(U, V), outside + np.linalg.norm(Y - U @ V.T) ** 2)
 
 
+@pytest.mark.parametrize("density", [0.02, 1.0])
+def test_the_bound_of_what_is_not_seen(density):
+    rng = np.random.default_rng(2)
+    X = np.where(rng.random((300, 200)) < density, rng.random((300, 200)), 0.0)
+    C = compressed_of(X)
+    unseen = X - C.L @ C.R.T
+    for U, V in [(rng.random((300, 5)), rng.random((200, 5))), (unseen[:, :1].clip(0), rng.random((200, 1)))]:
+        bound = C.most_unseen(U, V)
+        assert abs(np.sum(unseen * (U @ V.T))) <= bound
+        outside = U @ V.T - C.L @ (C.L.T @ U) @ V.T
+        np.testing.assert_allclose(bound, np.linalg.norm(unseen) * np.linalg.norm(outside))
+    assert C.most_unseen(C.L[:, :3], rng.random((200, 3))) <= 1e-6 * np.linalg.norm(X) ** 2
+
+
 def test_a_matrix_of_low_rank_is_compressed_exactly_to_that_rank():
     X, _, _ = make_low_rank(200, 150, 5, 0.0, random_state=0)
     C = compressed_of(X)

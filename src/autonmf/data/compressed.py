@@ -80,6 +80,13 @@ class Compressed(Complete):
         inside = float(np.sum((self.L.T @ self.L) * (self.R.T @ self.R), dtype=np.float64))
         return max(self._squared_norm - inside, 0.0) + within
 
+    def most_unseen(self, U: Array, V: Array) -> float:
+        """‖X - LRᵀ‖ ‖(I - LLᵀ)UVᵀ‖: a bound of |⟨X - LRᵀ, UVᵀ⟩|, because Lᵀ(X - LRᵀ) is zero."""
+        inside = U.T @ self.L
+        outside = max(float(np.sum((U.T @ U - inside @ inside.T) * (V.T @ V))), 0.0)
+        rest = max(self._squared_norm - float(np.sum(np.square(self.R))), 0.0)
+        return float(np.sqrt(rest * outside))
+
     def rows(self, some: slice) -> Array:
         return np.asarray(self.L[some] @ self.R.T)
 

@@ -11,6 +11,7 @@ from autonmf._threads import one_pool
 from autonmf.data import Data, to_unit_scale
 from autonmf.model.objective import loss_of
 from autonmf.path.result import PathPoint, RankPath
+from autonmf.path.workspace import Workspace
 
 MISLED = 0.002
 """A loss seen through the compression may miss this share of what the factors explain, for each of them."""
@@ -26,16 +27,28 @@ def confirm(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
     return replace(path, points=points)
 
 
-def misleads(point: PathPoint, data: Data) -> bool:
+def misleads(point: PathPoint, workspace: Workspace) -> bool:
     """Whether the loss of a solution through the compression is far from that on X.
 
     Nonnegative factors need not lie in the leading directions of X: where its spectrum does not decay (the
     identity, very sparse noise), a compressed path cannot see them. The loss on X is then clearly below the
-    loss that the path saw.
+    loss that the path saw. X itself is asked only where a bound does not tell.
     """
-    true = _on_X(point, data).loss
-    explained = 0.5 * data.squared_norm() - true
-    return abs(point.loss - true) > MISLED * point.rank * explained
+    energy = 0.5 * workspace.data.squared_norm()
+    tolerance = MISLED * point.rank
+    most = _most_unseen(point, workspace)
+    if most <= tolerance * (energy - point.loss - most):
+        return False
+    true = _on_X(point, workspace.data).loss
+    return abs(point.loss - true) > tolerance * (energy - true)
+
+
+def _most_unseen(point: PathPoint, workspace: Workspace) -> float:
+    """How far the loss through the compression can be from that on X."""
+    if workspace.compressed is None:
+        return 0.0
+    U, V = (factor.astype(np.float64) for factor in workspace.inward(point.U, point.V))
+    return workspace.compressed.most_unseen(U, V) * workspace.scale**2
 
 
 def _on_X(point: PathPoint, data: Data) -> PathPoint:

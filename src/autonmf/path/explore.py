@@ -87,7 +87,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             callback=options.callback,
             keep_partial=options.keep_partial,
             saved=options.saved,
-            misleads=partial(misleads, data=data) if checked else None,
+            misleads=partial(misleads, workspace=workspace) if checked else None,
         )
         init = options.init
         if isinstance(init, str):
