@@ -24,6 +24,15 @@ def low_rank() -> np.ndarray:
     return X
 
 
+@pytest.fixture(scope="session")
+def real_home() -> Path:
+    """The folder AUTONMF_DATA or ``../shared/data`` from the project's root."""
+    home = Path(os.environ.get("AUTONMF_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    if not home.is_dir():
+        pytest.skip(f"no benchmark data in {home}: set AUTONMF_DATA to their folder")
+    return home
+
+
 @pytest.fixture
 def flipped() -> Callable[[bytes], Iterator[bytes]]:
     """A file with one bit flipped, 300 times, always at the same places."""

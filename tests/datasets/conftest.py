@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -66,12 +65,3 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield state
         httpd.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="session")
-def real_home() -> Path:
-    """The folder AUTONMF_DATA or ``../shared/data`` from the project's root."""
-    home = Path(os.environ.get("AUTONMF_DATA") or Path(__file__).parents[3] / "shared" / "data")
-    if not home.is_dir():
-        pytest.skip(f"no benchmark data in {home}: set AUTONMF_DATA to their folder")
-    return home

@@ -210,7 +210,7 @@ def test_neighbours_and_umap_of_scanpy(cells: Any) -> None:
     assert np.isfinite(cells.obsm["X_umap"]).all()
 
 
-def test_cell_types_of_real_cells_are_neighbours() -> None:
+def test_cell_types_of_real_cells_are_neighbours(real_home: Path) -> None:
     """On PBMC3K, normalised: most cells have the type of their neighbours in the factors."""
     from sklearn.model_selection import cross_val_score
     from sklearn.neighbors import KNeighborsClassifier
@@ -218,9 +218,9 @@ def test_cell_types_of_real_cells_are_neighbours() -> None:
     from autonmf.datasets import DataUnavailableError, fetch_pbmc3k
 
     try:
-        found = fetch_pbmc3k(normalize=True, dtype=np.float32, download=False)
+        found = fetch_pbmc3k(normalize=True, dtype=np.float32, data_home=real_home, download=False)
     except DataUnavailableError:
-        pytest.skip("no pbmc3k.npz in the data home: set AUTONMF_DATA")
+        pytest.skip(f"no pbmc3k.npz in {real_home}")
     if found.labels is None:
         pytest.skip("the file of the data home has no cell types")
     adata = anndata.AnnData(found.X)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -29,15 +28,6 @@ pytest.importorskip("plotly", reason='reports need plotly: pip install "autonmf[
 def fitted(low_rank: np.ndarray) -> AutoNMF:
     """Three components, found on 60 x 40."""
     return AutoNMF(max_rank=8, random_state=0).fit(low_rank)
-
-
-@pytest.fixture(scope="session")
-def real_home() -> Path:
-    """The folder AUTONMF_DATA or ``../shared/data`` from the project's root."""
-    home = Path(os.environ.get("AUTONMF_DATA") or Path(__file__).parents[3] / "shared" / "data")
-    if not home.is_dir():
-        pytest.skip(f"no benchmark data in {home}: set AUTONMF_DATA to their folder")
-    return home
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -25,12 +24,10 @@ from autonmf.reproduce.paper_numbers import (
 
 
 @pytest.fixture(scope="module")
-def source() -> str:
-    home = os.environ.get("AUTONMF_DATA")
-    folder = Path(home).parent if home else Path(__file__).parents[3] / "shared"
-    file = folder / "paper.tex"
+def source(real_home: Path) -> str:
+    file = real_home.parent / "paper.tex"
     if not file.is_file():
-        pytest.skip(f"no {file.name} beside the data home")
+        pytest.skip(f"no {file.name} beside {real_home}")
     return file.read_text(encoding="utf-8")
 
 
