@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -104,31 +102,6 @@ def test_spectral_start(init: str, grid: str, low_rank: np.ndarray) -> None:
 # Starts and seeds
 
 
-def test_several_starts_keep_the_best_of_each_rank(low_rank: np.ndarray) -> None:
-    path = rank_path(low_rank, max_rank=5, n_starts=4, random_state=3)
-    assert {visit.start for visit in path.visits} == {0, 1, 2, 3}
-    for point in path.points:
-        assert point.loss == min(visit.loss for visit in path.visits if visit.rank == point.rank)
-
-
-@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"grid": "adaptive"}])
-def test_memory_is_that_of_few_starts(options: dict, rng: np.random.Generator) -> None:
-    X = rng.random((300, 200))
-
-    def peak(n_starts: int) -> tuple[float, RankPath]:
-        gc.collect()
-        tracemalloc.start()
-        try:
-            path = rank_path(X, max_rank=20, n_starts=n_starts, max_iter=20, random_state=0, **options)
-            return tracemalloc.get_traced_memory()[1], path
-        finally:
-            tracemalloc.stop()
-
-    few, path = peak(2)
-    many, _ = peak(24)
-    assert many - few < 8 * sum(point.U.nbytes + point.V.nbytes for point in path.points)
-
-
 @pytest.mark.parametrize("grid", GRIDS)
 def test_same_seed_same_bits(
     same: Callable[[RankPath, RankPath], bool], grid: str, low_rank: np.ndarray
@@ -199,14 +172,6 @@ def test_callback_stops_the_path(low_rank: np.ndarray) -> None:
     assert "the path is incomplete" in select_rank(path).warnings
 
 
-def test_a_stopped_start_is_the_last(low_rank: np.ndarray) -> None:
-    path = rank_path(
-        low_rank, max_rank=3, n_starts=3, callback=lambda p: p.start == 1 and p.rank == 2, random_state=0
-    )
-    assert [visit.start for visit in path.visits] == [0, 0, 0, 1, 1]
-    assert not path.complete
-
-
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_nothing_is_begun_again_after_a_stop(error: type[BaseException] | None) -> None:
     """The compression cannot see the identity, so the engine starts afresh on X: not once it is stopped."""
@@ -247,20 +212,6 @@ def test_interrupt_keeps_what_is_finished(grid: str, low_rank: np.ndarray) -> No
 def test_interrupt_before_the_first_rank_raises(low_rank: np.ndarray) -> None:
     with pytest.raises(KeyboardInterrupt):
         rank_path(low_rank, max_rank=6, callback=interrupt_at(6), random_state=0)
-
-
-def test_interrupt_in_a_later_start_keeps_the_earlier_ones(low_rank: np.ndarray) -> None:
-    def callback(progress) -> None:
-        if progress.start == 1:
-            raise KeyboardInterrupt
-
-    try:
-        with pytest.warns(RuntimeWarning, match="interrupted"):
-            path = rank_path(low_rank, max_rank=4, n_starts=3, callback=callback, random_state=0)
-    except KeyboardInterrupt:
-        pytest.fail("the finished start was thrown away")
-    assert_array_equal(path.ranks, [1, 2, 3, 4])
-    assert not path.complete
 
 
 def test_other_errors_in_a_callback_pass_through(low_rank: np.ndarray) -> None:

@@ -103,9 +103,10 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             results = [search.from_start(0, U, V)]
         best, visits, complete = BestByRank(), [], True
         for result in results:  # one at a time: each has a path of solutions
-            best.add(*result.best.points)
+            best.add(*result.best.points, start=result.start)
             visits += result.visits
             complete &= result.complete
+        visits.sort(key=lambda visit: visit.start)
         if search.misled.is_set():
             return None
         if not visits:

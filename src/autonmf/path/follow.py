@@ -39,6 +39,7 @@ Callback = Callable[[Progress], bool | None]
 class Followed:
     """What one start found."""
 
+    start: int
     best: BestByRank = field(default_factory=BestByRank)
     visits: list[Visit] = field(default_factory=list)
     complete: bool = False
@@ -53,7 +54,8 @@ class Followed:
 class Search:
     """One path search; its starts share everything but the initial point.
 
-    Where the first solution of a start turns out to be misleading, all of them end, and ``misled`` is set.
+    Where the first solution of a start turns out to be misleading, all of them end, and ``misled`` is set;
+    where the callback ends one of them, ``ended`` is.
     """
 
     workspace: Workspace
@@ -71,23 +73,22 @@ class Search:
     saved: Checkpoint | None = None
     misleads: Callable[[PathPoint], bool] | None = None  # asked about the first solution of each start
     misled: Event = field(default_factory=Event)
+    ended: Event = field(default_factory=Event)
 
     def from_start(self, index: int, U: Array, V: Array) -> Followed:
         """Follow the grid from one initial point, keeping what is found when interrupted."""
         track = None if self.saved is None else self.saved.track(self.workspace.engine, index)
-        found, after = self._restored(track)
+        found, after = self._restored(index, track)
         if found.complete or self._ends(found):
             return found
-        stopped = False
+        if index > 0 and time.monotonic() > self.deadline:
+            return Followed(index, complete=True)  # not begun, and nobody waits for it
 
         def solve(solver: Solver, state: State, stopping: Stopping, stops_left: int) -> Run:
-            nonlocal stopped
             now = time.monotonic()
             end = self.began + (self.deadline - self.began) * (index + 1) / self.n_starts
             deadline = now + max(end - now, 0.0) / stops_left  # each start has its share, and each stop
-            result = run(solver, state, stopping, deadline=deadline, observer=self._observer(index))
-            stopped = result.reason == "stopped"
-            return result
+            return run(solver, state, stopping, deadline=deadline, observer=self._observer(index))
 
         try:
             for stop in self.grid.follow(
@@ -95,14 +96,14 @@ class Search:
             ):
                 point = self.workspace.point(stop.lam, stop.run)
                 found.add(point, self._visit(index, point, stop.run, stop.next_lam))
-                if stopped:
+                if stop.run.reason == "stopped":
                     return found
                 if track:
                     track.add(found.visits[-1], stop)
                 if self._ends(found):
                     return found
-            found.complete = True
-            if track and not stopped:
+            found.complete = not self.ended.is_set()
+            if track and found.complete:
                 track.finish()
         except KeyboardInterrupt:
             if not (found.visits and self.keep_partial):
@@ -117,14 +118,14 @@ class Search:
         return found
 
     def _ends(self, found: Followed) -> bool:
-        """Whether this start or another one was misled."""
+        """Whether this start or another one was misled or ended."""
         if self.misleads and len(found.visits) == 1 and self.misleads(*found.best.points):
             self.misled.set()
-        return self.misled.is_set()
+        return self.misled.is_set() or self.ended.is_set()
 
-    def _restored(self, track: Track | None) -> tuple[Followed, Reached | None]:
+    def _restored(self, index: int, track: Track | None) -> tuple[Followed, Reached | None]:
         """What a checkpoint has of a start, and where to go on from."""
-        found = Followed(complete=bool(track and track.finished))
+        found = Followed(index, complete=bool(track and track.finished))
         reached = None
         for visit, reached in track.stops(self.problem) if track else ():
             state = self.grid.solution(reached.state)
@@ -138,18 +139,19 @@ class Search:
         if callback is None:
             return None
 
-        def observe(state: State, k: int) -> bool | None:
-            return callback(
-                Progress(
-                    start=index,
-                    n_starts=self.n_starts,
-                    max_rank=self.max_rank,
-                    rank=state.rank,
-                    iteration=k,
-                    relative_loss=2.0 * state.rough_loss / self.problem.squared_norm,
-                    seconds=time.monotonic() - self.began,
-                )
+        def observe(state: State, k: int) -> bool:
+            progress = Progress(
+                start=index,
+                n_starts=self.n_starts,
+                max_rank=self.max_rank,
+                rank=state.rank,
+                iteration=k,
+                relative_loss=2.0 * state.rough_loss / self.problem.squared_norm,
+                seconds=time.monotonic() - self.began,
             )
+            if not self.ended.is_set() and callback(progress):
+                self.ended.set()
+            return self.ended.is_set()
 
         return observe
 
@@ -169,12 +171,12 @@ class Search:
 def each_start(
     follow: Callable[[int], Followed], n_starts: int, n_jobs: int | None, keep_partial: bool
 ) -> Iterator[Followed]:
-    """Every start's result, in order and one at a time; after an incomplete one no other is begun."""
+    """Every start's result as it comes; after an incomplete one no other is begun, but by other jobs."""
     if n_jobs in (None, 1) or n_starts == 1:
         return _in_turn(follow, n_starts, keep_partial)
     from joblib import Parallel, delayed
 
-    in_parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
+    in_parallel = Parallel(n_jobs, prefer="threads", return_as="generator_unordered")
     return cast(Iterator[Followed], in_parallel(delayed(follow)(i) for i in range(n_starts)))
 
 
@@ -190,7 +192,7 @@ def _in_turn(follow: Callable[[int], Followed], n_starts: int, keep_partial: boo
                 RuntimeWarning,
                 stacklevel=4,
             )
-            result = Followed()
+            result = Followed(index)
         yield result
         if not result.complete:
             break

@@ -140,18 +140,19 @@ class RankPath(Plottable):
 
 
 class BestByRank:
-    """The point of least loss at each rank; of equal ones the first. Others are not kept."""
+    """The point of least loss at each rank; of equal ones that of the first start. Others are not kept."""
 
     def __init__(self) -> None:
-        self._best: dict[int, PathPoint] = {}
+        self._best: dict[int, tuple[float, int, PathPoint]] = {}
 
-    def add(self, *points: PathPoint) -> None:
-        """Look at more points."""
+    def add(self, *points: PathPoint, start: int = 0) -> None:
+        """Look at more points; in which order does not matter, but within one start."""
         for point in points:
-            if point.rank not in self._best or point.loss < self._best[point.rank].loss:
-                self._best[point.rank] = point
+            known = self._best.get(point.rank)
+            if known is None or (point.loss, start) < known[:2]:
+                self._best[point.rank] = point.loss, start, point
 
     @property
     def points(self) -> tuple[PathPoint, ...]:
         """By increasing rank."""
-        return tuple(self._best[rank] for rank in sorted(self._best))
+        return tuple(self._best[rank][-1] for rank in sorted(self._best))

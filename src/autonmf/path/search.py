@@ -100,7 +100,8 @@ def rank_path(
         Follow the path on X with rows and columns of even size, and scale its solutions back: the path of X
         that ``rule="auto"`` reads, with its `Evidence`.
     time_budget : float, optional
-        Seconds. The exact path shares them among the ranks and still reaches the last one.
+        Seconds. The exact path shares them among the ranks and still reaches the last one. Starts that are
+        not begun by then are left out.
     n_jobs : int, optional
         Threads over which starts are spread. The result does not depend on it.
     callback : callable, optional
