@@ -124,6 +124,19 @@ def test_the_second_search_after_a_misleading_compression_has_its_own_records(
         assert same(rank_path(X, 8, random_state=0, checkpoint=file), whole)
 
 
+def test_what_is_written_is_not_kept(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "c")
+    journal.begin({"identity": {}})
+    for start in range(5):
+        journal.append({"start": start}, b"body")
+    assert len(journal.entries) == 1
+    journal.close()
+    again = Journal.open(tmp_path / "c")
+    assert [entry.label.get("start") for entry in again.entries] == [None, 0, 1, 2, 3, 4]
+    assert again.read(again.entries[3]) == b"body"
+    again.close()
+
+
 @pytest.mark.parametrize("choice", [{}, {"n_components": 3}, {"rule": "marginal"}], ids=str)
 def test_a_factorisation_goes_on(low_rank: np.ndarray, tmp_path: Path, choice: dict[str, Any]) -> None:
     data = as_data(low_rank)

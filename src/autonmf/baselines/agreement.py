@@ -93,7 +93,10 @@ def dominant_components(run: Factors) -> Array:
 
 def consensus(labels: Sequence[Array]) -> Array:
     """The share of the runs in which two items have the same label (Monti et al., 2003)."""
-    return np.asarray(np.mean([run[:, None] == run[None, :] for run in labels], axis=0))
+    together = np.zeros((len(labels[0]), len(labels[0])))
+    for run in labels:
+        together += run[:, None] == run[None, :]
+    return together / len(labels)
 
 
 def cophenetic_correlation(shared: Array) -> float:

@@ -13,6 +13,7 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
 from autonmf.baselines.bicv import HiddenBlock, hidden_blocks
 from autonmf.baselines.bounds import upper_bound
+from autonmf.baselines.entries import as_it_lies
 from autonmf.baselines.wold import MOST_FOLDS, EntryFolds, PartlySeen, masked_path
 from autonmf.data import Data, as_data
 from autonmf.path import PathOptions, explore
@@ -100,6 +101,7 @@ def cross_validate(
 def _wold_errors(
     data: Data, folds: int, ranks: Array, rng: np.random.Generator, tol: float, max_iter: int
 ) -> Iterator[list[float]]:
+    data = as_it_lies(data)
     dealt = EntryFolds(data.shape, folds, int(rng.integers(2**32)))
     for fold, start in enumerate(rng.spawn(folds)):
         seen = PartlySeen(data.rows, dealt, fold).scaled()

@@ -12,6 +12,15 @@ from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Data, Dense, Sparse, wrap
 from autonmf.data.blocks import row_blocks
+from autonmf.data.rowwise import Turned
+
+READ_AGAIN = 1 << 25
+"""Entries of a block of a matrix that is read across its lines, all of it for each: 256 MB."""
+
+
+def as_it_lies(data: Data) -> Data:
+    """X or its transpose, whichever has rows that can be read one by one."""
+    return data.T if isinstance(data, Turned) else data
 
 
 def submatrix(data: Data, rows: Array, columns: Array) -> Data:
@@ -50,7 +59,8 @@ def singular_values(data: Data) -> Array:
     """
     tall = data if data.shape[0] >= data.shape[1] else data.T
     m = tall.shape[1]
-    blocks = list(row_blocks(tall.shape, max(1 << 20, m * m)))
+    entries = READ_AGAIN if isinstance(tall, Turned) else 1 << 20
+    blocks = list(row_blocks(tall.shape, max(entries, m * m)))
     with one_pool():
         gram = np.zeros((m, m))
         for block in blocks:
@@ -67,5 +77,8 @@ def singular_values(data: Data) -> Array:
 
 def _dense(data: Data) -> Array:
     if not isinstance(data, Dense):
-        raise TypeError(f"the entries of {type(data).__name__} data cannot be read one by one")
+        raise TypeError(
+            "bi-cross-validation and parallel analysis rearrange the entries of X, but this one is in a file "
+            "or on a cluster: load it into memory, or choose another method"
+        )
     return data.X

@@ -88,6 +88,8 @@ class Evened:
         return np.asarray(residual * self._rows[some] * self._columns.T)
 
     def squared_residual(self, U: Array, V: Array) -> float:
+        if isinstance(self.data, Turned):  # whose rows are read one by one
+            return Evened(self.data.T, self.b, self.a).squared_residual(V, U)
         return summed_residual(self, U, V)
 
     def _outward(self, U: Array, V: Array) -> tuple[Array, Array]:

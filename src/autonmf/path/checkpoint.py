@@ -93,7 +93,7 @@ class Track:
     finished: bool = False  # nothing comes after the last record
 
     def stops(self, problem: Problem) -> Iterator[tuple[Visit, Reached]]:
-        """The stops so far, one in memory at a time."""
+        """The stops so far, one in memory at a time; once."""
         for count, record in enumerate(self.records, 1):
             arrays = _unpacked(record.entry, self.journal, problem.data.shape)
             U, V, XtU, gram_U, gram_V = (arrays[name] for name in ARRAYS)
@@ -101,6 +101,7 @@ class Track:
             if KNOWN in arrays:
                 state.__dict__[KNOWN] = arrays[KNOWN]
             yield record.visit, Reached(record.lam, state, count)
+        self.records.clear()
 
     def add(self, visit: Visit, stop: Stop) -> None:
         """Keep a stop."""

@@ -24,7 +24,7 @@ class Journal:
 
     stream: FileIO
     file: str
-    entries: list[Entry]
+    entries: list[Entry]  # what it held when it was opened or begun
     end: int  # of the last whole record
 
     def __post_init__(self) -> None:
@@ -64,14 +64,13 @@ class Journal:
     def begin(self, label: dict[str, Any]) -> None:
         """Empty the file and add a first record."""
         self.end = 0
-        self.entries.clear()
         try:
-            self.append(label)
+            self.entries = [self.append(label)]
         except OSError as error:
             what = f"the checkpoint {self.file} cannot be begun: {error.strerror}. Name a file elsewhere"
             raise OSError(error.errno, what) from None
 
-    def append(self, label: dict[str, Any], body: bytes = b"") -> None:
+    def append(self, label: dict[str, Any], body: bytes = b"") -> Entry:
         """Add a record that survives whatever comes next, or leave the file as it was and raise."""
         start = packed(label, body)
         with self._mutex:
@@ -86,8 +85,8 @@ class Journal:
                 with suppress(OSError):
                     os.ftruncate(self.stream.fileno(), self.end)
                 raise
-            self.entries.append(Entry(label, end - len(body), len(body)))
             self.end = end
+            return Entry(label, end - len(body), len(body))
 
     def append_if_possible(self, label: dict[str, Any], body: bytes = b"") -> None:
         """`append`, but a disk that cannot take it is worth a warning, and is left alone from then on."""

@@ -78,7 +78,8 @@ class _Parser:
         self.numbers = array("d")
         self.most = (memory() or math.inf) / NUMBER
         self.labels: list[str] = []
-        self.missing: list[str] = []  # where numbers are missing
+        self.missing = 0  # how many numbers are
+        self.first_missing = ""
         self.notes: list[str] = []
         self.doubts: list[str] = []
 
@@ -117,7 +118,8 @@ class _Parser:
                 place = f"{self.file}, line {line}, {self._column(index)}"
                 raise ReadError(f"{place}: {_short(cell)} is not a number. {self._remedy(cell)}")
             if math.isnan(value):
-                self.missing.append(f"line {line}, {self._column(index)}")
+                self.missing += 1
+                self.first_missing = self.first_missing or f"line {line}, {self._column(index)}"
             numbers.append(value)
         return numbers
 
@@ -144,9 +146,9 @@ class _Parser:
         if layout.header is not None and len(layout.header) != columns:
             raise ReadError(f"{file}: the header has {len(layout.header)} names for {columns} columns")
         if self.missing:
-            several = f"{len(self.missing)} numbers are missing, the first"
-            what = several if len(self.missing) > 1 else "One number is missing,"
-            self.notes.append(f"{what} at {self.missing[0]}.")
+            several = f"{self.missing} numbers are missing, the first"
+            what = several if self.missing > 1 else "One number is missing,"
+            self.notes.append(f"{what} at {self.first_missing}.")
         return Table(
             np.frombuffer(self.numbers).reshape(-1, columns),
             self.labels if layout.labelled else None,

@@ -1,0 +1,68 @@
+"""How often a file is read: no more often because it is large, whichever way its lines run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from autonmf import AutoNMF
+from autonmf.baselines import cross_validate, svht
+from autonmf.data import as_data, even_out
+from autonmf.data.stores import Stored
+from autonmf.datasets import make_low_rank
+
+
+class Counted:
+    """A matrix that counts the entries that are read."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+        self.read = 0
+
+    def __getitem__(self, key: object) -> np.ndarray:
+        part = self.X[key]
+        self.read += part.size
+        return part
+
+    @property
+    def passes(self) -> float:
+        return self.read / self.X.size
+
+
+@pytest.fixture(params=[False, True], ids=["by rows", "by columns"])
+def stored(request: pytest.FixtureRequest) -> Stored:
+    """1,200,000 entries: several blocks of the usual sizes."""
+    return Stored(Counted(make_low_rank(12_000, 100, 4, 0.1, random_state=0)[0]), by_columns=request.param)
+
+
+def test_singular_values(stored: Stored) -> None:
+    svht(stored)
+    assert stored.source.passes <= 2
+
+
+def test_hidden_entries(stored: Stored) -> None:
+    """Two folds, three ranks, at most two steps each, and a few sums."""
+    cross_validate(stored, folds=2, max_rank=3, max_iter=2, random_state=0)
+    assert stored.source.passes <= 2 * (3 * (2 + 1 + 1) + 4)
+
+
+def test_the_residual_of_the_evened_copy(stored: Stored) -> None:
+    even = even_out(as_data(stored))
+    U, V = (np.random.default_rng(0).random((size, 3)) for size in even.shape)
+    before = stored.source.passes
+    residual = even.squared_residual(U, V)
+    assert stored.source.passes - before == 1
+    Y = stored.source.X / np.outer(even.a, even.b)
+    assert_allclose(residual, np.linalg.norm(Y - U @ V.T) ** 2)
+
+
+def test_a_fit(stored: Stored) -> None:
+    model = AutoNMF(max_rank=6, random_state=0).fit(stored)
+    assert model.n_components_ == 4
+    assert stored.source.passes <= 60
+
+
+def test_methods_that_need_all_entries_say_so(stored: Stored) -> None:
+    with pytest.raises(TypeError, match="load it into memory"):
+        cross_validate(stored, kind="bicv", max_rank=3)
