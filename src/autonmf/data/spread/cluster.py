@@ -8,6 +8,9 @@ from typing import Any
 
 from autonmf._threads import _cores
 
+LOOK = 5.0
+"""Seconds from one look after our own workers to the next."""
+
 
 class Cluster:
     """A client, and what is to be closed when the fit is over."""
@@ -25,6 +28,7 @@ class Cluster:
             self.client = dask.default_client()
         except ValueError:
             self._own = _local(dask)
+            self._own.loop.add_callback(_look_after, self._own, len(self._own.workers))
             self.client = self._own.get_client()
         if self.client.asynchronous:
             raise ValueError("the current Dask client is asynchronous: open one with asynchronous=False")
@@ -47,6 +51,13 @@ def _local(dask: Any) -> Any:
             "the processes of a local Dask cluster did not start. They import the script that runs: put what "
             "it does below if __name__ == '__main__':, or open a distributed.Client of your own first."
         ) from error
+
+
+def _look_after(own: Any, count: int) -> None:
+    """Start workers again that Dask has given up: it does so for ever where one stays away for 15 s."""
+    if own.status.name == "running":
+        own.scale(count)
+        own.loop.call_later(LOOK, _look_after, own, count)
 
 
 def _close(own: Any, client: Any) -> None:
