@@ -87,15 +87,17 @@ def test_starts_that_end_in_another_order_give_the_same_path(low_rank: np.ndarra
         assert_array_equal(one.U, other.U)
 
 
-def test_interrupt_in_a_later_start_keeps_the_earlier_ones(low_rank: np.ndarray) -> None:
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_interrupt_in_a_later_start_keeps_the_earlier_ones(n_jobs: int | None, low_rank: np.ndarray) -> None:
+    others = threading.Event()
+
     def callback(progress) -> None:
-        if progress.start == 1:
+        if progress.start == 2:
+            others.set()  # starts 0 and 1 have begun, and one of them is over
+        if progress.start >= 3 and others.is_set():
             raise KeyboardInterrupt
 
-    try:
-        with pytest.warns(RuntimeWarning, match="interrupted"):
-            path = rank_path(low_rank, max_rank=4, n_starts=3, callback=callback, random_state=0)
-    except KeyboardInterrupt:
-        pytest.fail("the finished start was thrown away")
+    with pytest.warns(RuntimeWarning, match=r"interrupted: the path is the best of \d+ of 30 starts"):
+        path = rank_path(low_rank, max_rank=4, n_starts=30, n_jobs=n_jobs, callback=callback, random_state=0)
     assert_array_equal(path.ranks, [1, 2, 3, 4])
     assert not path.complete

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,14 +13,16 @@ import numpy as np
 
 from autonmf._random import as_generator
 from autonmf._threads import one_pool
+from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.model.initial import initial_point
 from autonmf.model.objective import Problem
 from autonmf.path.confirm import misleads
-from autonmf.path.follow import Followed, Search, each_start
+from autonmf.path.follow import Search
 from autonmf.path.growing import Growth
 from autonmf.path.options import PathOptions
-from autonmf.path.result import BestByRank, PathPoint, RankPath
+from autonmf.path.result import PathPoint, RankPath
+from autonmf.path.starts import from_every_start
 from autonmf.path.way_back import WayBack
 from autonmf.path.workspace import Workspace
 from autonmf.solvers import make_solver
@@ -73,6 +74,13 @@ def explore(data: Data, options: PathOptions) -> Exploration:
     def follow(workspace: Workspace, *, checked: bool = False) -> RankPath | None:
         """The path; None if its first solution was checked, and misled."""
         problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
+
+        def initial(i: int) -> tuple[Array, Array]:
+            if isinstance(options.init, str):
+                return initial_point(problem.data, max_rank, options.init, begun(i))
+            U, V = workspace.inward(*initial_point(data, max_rank, options.init, begun(i)))
+            return np.asfortranarray(U, problem.data.dtype), np.asfortranarray(V, problem.data.dtype)
+
         search = Search(
             workspace=workspace,
             problem=problem,
@@ -81,7 +89,7 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             stopping=options.stopping,
             lowest=options.min_rank,
             max_rank=max_rank,
-            n_starts=options.n_starts,
+            n_starts=options.n_starts if isinstance(options.init, str) else 1,
             began=began,
             deadline=options.deadline(began),
             callback=options.callback,
@@ -89,37 +97,20 @@ def explore(data: Data, options: PathOptions) -> Exploration:
             saved=options.saved,
             misleads=partial(misleads, workspace=workspace) if checked else None,
         )
-        init = options.init
-        if isinstance(init, str):
-            results: Iterable[Followed] = each_start(
-                lambda i: search.from_start(i, *initial_point(problem.data, max_rank, init, begun(i))),
-                options.n_starts,
-                options.n_jobs,
-                options.keep_partial,
-            )
-        else:
-            given = workspace.inward(*initial_point(data, max_rank, init, starts[0]))
-            U, V = (np.asfortranarray(factor, dtype=problem.data.dtype) for factor in given)
-            results = [search.from_start(0, U, V)]
-        best, visits, complete = BestByRank(), [], True
-        for result in results:  # one at a time: each has a path of solutions
-            best.add(*result.best.points, start=result.start)
-            visits += result.visits
-            complete &= result.complete
-        visits.sort(key=lambda visit: visit.start)
+        found = from_every_start(search, initial, options.n_jobs)
         if search.misled.is_set():
             return None
-        if not visits:
+        if not found.visits:
             raise ValueError(options.too_heavy)
         path = RankPath(
-            points=best.points,
-            visits=tuple(visits),
+            points=found.best.points,
+            visits=tuple(found.visits),
             shape=data.shape,
             squared_norm=data.squared_norm(),
             spectral_norm=workspace.spectral_norm,
             mu=options.mu * workspace.scale,
             delta=options.delta * workspace.scale,
-            complete=complete,
+            complete=found.complete,
             settings=options.settings() | {"engine": workspace.engine},
         )
         try:

@@ -1,13 +1,11 @@
-"""Following a grid of λ from initial points: the search behind `rank_path`."""
+"""Following a grid of λ from one initial point: the search behind `rank_path`."""
 
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event
-from typing import cast
 
 from autonmf._types import Array
 from autonmf.model.objective import Problem
@@ -37,7 +35,7 @@ Callback = Callable[[Progress], bool | None]
 
 @dataclass
 class Followed:
-    """What one start found."""
+    """What one start found, or all of them."""
 
     start: int
     best: BestByRank = field(default_factory=BestByRank)
@@ -55,7 +53,7 @@ class Search:
     """One path search; its starts share everything but the initial point.
 
     Where the first solution of a start turns out to be misleading, all of them end, and ``misled`` is set;
-    where the callback ends one of them, ``ended`` is.
+    where the callback ends one of them, ``ended`` is, and after Ctrl-C ``interrupted`` too.
     """
 
     workspace: Workspace
@@ -74,6 +72,7 @@ class Search:
     misleads: Callable[[PathPoint], bool] | None = None  # asked about the first solution of each start
     misled: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
+    interrupted: Event = field(default_factory=Event)
 
     def from_start(self, index: int, U: Array, V: Array) -> Followed:
         """Follow the grid from one initial point, keeping what is found when interrupted."""
@@ -106,16 +105,15 @@ class Search:
             if track and found.complete:
                 track.finish()
         except KeyboardInterrupt:
-            if not (found.visits and self.keep_partial):
+            if not self.keep_partial:
                 raise
-            highest, lowest = found.visits[0].rank, found.visits[-1].rank
-            warnings.warn(
-                f"interrupted at rank {lowest}: the path is incomplete and has ranks "
-                f"{highest} to {lowest} only",
-                RuntimeWarning,
-                stacklevel=4,
-            )
+            self.interrupt()
         return found
+
+    def interrupt(self) -> None:
+        """End every start."""
+        self.interrupted.set()
+        self.ended.set()
 
     def _ends(self, found: Followed) -> bool:
         """Whether this start or another one was misled or ended."""
@@ -166,33 +164,3 @@ class Search:
             reason=result.reason,
             next_lam=next_lam * self.workspace.scale**2,
         )
-
-
-def each_start(
-    follow: Callable[[int], Followed], n_starts: int, n_jobs: int | None, keep_partial: bool
-) -> Iterator[Followed]:
-    """Every start's result as it comes; after an incomplete one no other is begun, but by other jobs."""
-    if n_jobs in (None, 1) or n_starts == 1:
-        return _in_turn(follow, n_starts, keep_partial)
-    from joblib import Parallel, delayed
-
-    in_parallel = Parallel(n_jobs, prefer="threads", return_as="generator_unordered")
-    return cast(Iterator[Followed], in_parallel(delayed(follow)(i) for i in range(n_starts)))
-
-
-def _in_turn(follow: Callable[[int], Followed], n_starts: int, keep_partial: bool) -> Iterator[Followed]:
-    for index in range(n_starts):
-        try:
-            result = follow(index)
-        except KeyboardInterrupt:
-            if not (index and keep_partial):
-                raise
-            warnings.warn(
-                f"interrupted: the path is the best of {index} of {n_starts} starts",
-                RuntimeWarning,
-                stacklevel=4,
-            )
-            result = Followed(index)
-        yield result
-        if not result.complete:
-            break
