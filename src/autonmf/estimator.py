@@ -165,7 +165,8 @@ class AutoNMF(
             Nonnegative data.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
-            How much each sample counts. Samples of weight zero are left out: ``path_`` does not have them.
+            How much each sample counts. Samples of weight zero are left out: neither ``path_`` nor given
+            factors (``init``) have them.
         weights : array of shape (n_samples, n_features), optional
             How much each entry counts, for example the inverse of its variance. The loss that is minimised,
             and reported, is weighted.
@@ -185,7 +186,7 @@ class AutoNMF(
         """
         W = self._fit(X, y, sample_weight, weights)
         whole = is_dask(X) or len(W) == _num_samples(X)  # no sample was left out
-        return W if whole else self._project(X)
+        return W if whole else self._project(X, weights)
 
     def transform(self, X: Any) -> Array:
         """W ≥ 0 minimising ‖X - W H‖_F for these rows, by nonnegative least squares.
@@ -201,11 +202,11 @@ class AutoNMF(
         check_is_fitted(self)
         return self._project(X)
 
-    def _project(self, X: Any) -> Array:
+    def _project(self, X: Any, weights: Any = None) -> Array:
         if is_dask(X):
             projection: Array = lazy_projection(checked(self, X, reset=False), self.components_.T)
             return projection
-        data = as_rows(checked(self, X, reset=False), missing=self.missing)
+        data = as_rows(checked(self, X, reset=False), missing=self.missing, weights=weights)
         V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
             return np.ascontiguousarray(project(data, V).W)

@@ -31,12 +31,18 @@ class MaskedSparse:
         known.data[unknown] = 0.0
         missing.data = unknown.astype(X.dtype)
         missing.eliminate_zeros()
-        nothing = [np.ravel(missing.sum(axis=axis)) == X.shape[axis] for axis in (1, 0)]
-        if any(lines.any() for lines in nothing):
-            rows, columns = _positions(missing)
-            missing.data[nothing[0][rows] | nothing[1][columns]] = 0.0
-            missing.eliminate_zeros()
         return MaskedSparse(known, missing)
+
+    def with_empty_lines_zero(self) -> MaskedSparse:
+        """The same with zeros in rows and columns of which nothing is known."""
+        nothing = [np.ravel(self.missing.sum(axis=axis)) == self.shape[axis] for axis in (1, 0)]
+        if not any(lines.any() for lines in nothing):
+            return self
+        missing = self.missing.copy()
+        rows, columns = _positions(missing)
+        missing.data[nothing[0][rows] | nothing[1][columns]] = 0.0
+        missing.eliminate_zeros()
+        return MaskedSparse(self.known.X, missing)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,9 @@ FEW_NAMES = 5
 """Names of matrices that a message lists."""
 
 MISSING = ("error", "mask")
+
+EmptyLines = Literal["zeros", "missing"]
+"""What rows and columns are of which nothing is known: zeros in a fit, which could not determine them."""
 
 LEAVE_OUT = (
     "Pass missing='mask' to leave these entries out, or fill them first, for example with "
@@ -70,20 +73,22 @@ def as_data(X: Any, *, missing: str = "error") -> Data:
     with np.errstate(over="ignore", under="ignore"):
         rms = np.sqrt(data.squared_norm() / (n * m))
     if not 1 / SQUARE_RANGE < rms < SQUARE_RANGE:
-        raise ValueError(
-            f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
-            "Divide X by its maximum first; the rank does not depend on the scale."
-        )
+        raise ValueError(f"{_too_large(highest)} The rank does not depend on the scale.")
     return _as_given(data)
 
 
-def as_rows(X: Any, *, missing: str = "error") -> Data:
-    """The same for rows that are projected on components: they may be zeros, and of any size."""
+def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
+    """The same for rows that are projected on components: each for itself, and they may be zeros."""
     known = _known(X, missing)
     data: Data = known
     if missing == "mask" and np.isnan(known.extremes).any():
-        data, known = without_missing(known)
-    _check_values(*known.extremes)
+        data, known = without_missing(known, empty_lines="missing")
+    lowest, highest = known.extremes
+    _check_values(lowest, highest)
+    if highest > SQUARE_RANGE:
+        raise ValueError(_too_large(highest))
+    if weights is not None:
+        data = _weighted(data, checked_weights(weights, data.shape), empty_lines="missing")
     return _as_given(data)
 
 
@@ -92,27 +97,34 @@ def wrap(X: Any) -> Dense | Sparse:
     return Sparse(X) if sparse.issparse(X) else Dense(X)
 
 
+def _too_large(highest: float) -> str:
+    return (
+        f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
+        "Divide X by its maximum first."
+    )
+
+
 def _as_given(data: Data) -> Data:
     """Turned back if it is read by columns."""
     return data.T if isinstance(data, Streamed) and data.source.stored.by_columns else data
 
 
-def without_missing(data: Dense | Sparse | Streamed) -> tuple[Data, Dense | Sparse]:
-    """X with NaN as missing entries, and the known ones with zeros in their place.
-
-    Rows and columns of which nothing is known count as zeros.
-    """
+def without_missing(
+    data: Dense | Sparse | Streamed, *, empty_lines: EmptyLines = "zeros"
+) -> tuple[Data, Dense | Sparse]:
+    """X with NaN as missing entries, and the known ones with zeros in their place."""
     if isinstance(data, Streamed):
         raise ValueError("missing entries need X in memory: pass X[:], or fill them in the file")
     if isinstance(data, Sparse):
         masked = MaskedSparse.of(data.X)
-        return masked, masked.known
+        return (masked.with_empty_lines_zero() if empty_lines == "zeros" else masked), masked.known
     turned = not data.X.flags.c_contiguous
     X = data.X.T if turned else data.X
     known = ~np.isnan(X)
     filled = np.where(known, X, np.asarray(0.0, dtype=X.dtype))
-    some_rows, some_columns = known.any(axis=1), known.any(axis=0)
-    known[~some_rows], known[:, ~some_columns] = True, True
+    if empty_lines == "zeros":
+        some_rows, some_columns = known.any(axis=1), known.any(axis=0)
+        known[~some_rows], known[:, ~some_columns] = True, True
     by_rows = Masked(filled, known)
     return (by_rows.T if turned else by_rows), Dense(filled)
 
@@ -132,6 +144,8 @@ def as_weighted_data(
     rows = np.ones(n) if sample_weight is None else checked_sample_weight(sample_weight, n)
     entries = None if weights is None else checked_weights(weights, (n, m))
     if not rows.all():
+        if isinstance(X, Stored):
+            raise ValueError("samples of weight zero are left out, which needs X in memory: pass X[:]")
         kept = rows > 0
         X, rows, entries = X[kept], rows[kept], None if entries is None else entries[kept]
     data = as_data(X, missing=missing)
@@ -140,26 +154,25 @@ def as_weighted_data(
         split = split_weights(entries * rows[:, None])
     if split.omega is not None:
         data = _weighted(data, split.omega)
+        if data.squared_norm() == 0.0:
+            raise ValueError("X is zero wherever its weights are not: there is nothing to factorise.")
     scales = split.alpha**-0.5, split.beta**-0.5
     return Evened(data, *scales), scales
 
 
-def _weighted(data: Data, omega: Array) -> Data:
-    """X whose entries count with weights; weights of every entry make a sparse X dense.
-
-    Rows and columns in which nothing counts are zeros.
-    """
+def _weighted(data: Data, omega: Array, *, empty_lines: EmptyLines = "zeros") -> Data:
+    """X whose entries count with weights; weights of every entry make a sparse X dense."""
     if isinstance(data, Streamed):
         raise ValueError("weights of every entry need X in memory: pass X[:]")
     if isinstance(data, Turned):
-        return _weighted(data.T, omega.T).T
+        return _weighted(data.T, omega.T, empty_lines=empty_lines).T
     X = np.ascontiguousarray(data.rows(slice(None)))
     if isinstance(data, Masked):
         omega = omega * data.weights
     elif isinstance(data, MaskedSparse):
         omega = np.where(data.missing.toarray() > 0, 0.0, omega)
     counts = np.logical_and.outer(omega.any(axis=1), omega.any(axis=0))
-    if not counts.all():
+    if empty_lines == "zeros" and not counts.all():
         X, omega = np.where(counts, X, np.zeros_like(X)), np.where(counts, omega, 1.0)
     return Masked(X, np.ascontiguousarray(omega, dtype=X.dtype))
 

@@ -15,10 +15,25 @@ MAX_CHECKS = 40
 def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
     r"""Rows :math:`u_i = \arg\min_{u \ge 0} \tfrac12 u^\top G u - a_i^\top u`, from A = X C and G = CᵀC.
 
-    Column-wise descent (HALS) does nearly all rows in a few sweeps. A row is finished when its KKT
-    residual ‖u - max(0, u - g/L)‖, relative to its size, is below ``tol``. Rows that are still open after
-    400 sweeps (nearly collinear components) are solved by SciPy's active-set method.
+    Components count alike, faint or bright: the problem is solved for columns of C of norm one. Column-wise
+    descent (HALS) does nearly all rows in a few sweeps. A row is finished when its KKT residual
+    ‖u - max(0, u - g/L)‖, relative to its size, is below ``tol``. Rows that are still open after 400 sweeps
+    (nearly collinear components) are solved by SciPy's active-set method.
     """
+    scales = inverse_norms(gram.diagonal())
+    even = (gram * np.outer(scales, scales)).astype(gram.dtype)
+    solution = _solved(np.asfortranarray(product * scales, dtype=product.dtype), even, tol)
+    solution *= scales
+    return solution
+
+
+def inverse_norms(squares: Array) -> Array:
+    """1 / √square, and zero for a component that is not seen at all."""
+    norms = np.sqrt(squares.astype(np.float64))
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _solved(product: Array, gram: Array, tol: float) -> Array:
     rows, rank = product.shape
     solution = np.zeros((rows, rank), dtype=product.dtype, order="F")
     if rank == 0 or not gram.any():

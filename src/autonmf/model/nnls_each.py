@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.model.nnls import MAX_CHECKS, SWEEPS_PER_CHECK, solve_nnls
+from autonmf.model.nnls import MAX_CHECKS, SWEEPS_PER_CHECK, inverse_norms, solve_nnls
 
 
 def solve_nnls_each(product: Array, grams: Array, tol: float = 1e-6) -> Array:
@@ -14,6 +14,11 @@ def solve_nnls_each(product: Array, grams: Array, tol: float = 1e-6) -> Array:
     As `solve_nnls`, whose rows share one G: column-wise descent on all open rows at once, and what is still
     open after 400 sweeps row by row.
     """
+    scales = inverse_norms(np.einsum("ikk->ik", grams))
+    return _solved(product * scales, grams * scales[:, :, None] * scales[:, None, :], tol) * scales
+
+
+def _solved(product: Array, grams: Array, tol: float) -> Array:
     rows, rank = product.shape
     solution = np.zeros((rows, rank))
     tolerance = np.maximum(tol * _conditioning(grams), 8 * float(np.finfo(np.float64).eps))

@@ -113,10 +113,7 @@ class State:
     @cached_property
     def loss(self) -> float:
         """½‖√ω∘(X - UVᵀ)‖²."""
-        data = self.problem.data
-        if not data.complete and "XV" not in self.__dict__:
-            return 0.5 * data.squared_residual(self.U, self.V)
-        return loss_from(data, self.U, self.V, self._inner, self.gram_U, self.gram_V)
+        return loss_from(self.problem.data, self.U, self.V, self._inner, self.gram_U, self.gram_V)
 
     @property
     def rough_loss(self) -> float:
