@@ -26,16 +26,16 @@ print(clear.rank_estimate_)
 
 # %%
 # One path visits every rank, from an upper bound down to one. At each, the loss says how much of the data
-# is left unexplained. It always falls as components are added: the question is where it stops falling *for
-# a reason*.
+# is left unexplained. The best possible loss always falls as components are added: the question is where it
+# stops falling *for a reason*.
 
 clear.path_.plot()
 plt.show()
 
 # %%
 # Look at what each component adds. The first six add much; the seventh adds next to nothing, and so does
-# every one after it. The middle panel compares what is left over with noise of the same energy: from six
-# on, what is left *is* noise. The last panel is the verdict, a probability for each rank.
+# every one after it. The middle panel compares the next direction of the data with noise of the same energy:
+# beyond six it *is* noise. The last panel is the verdict, a probability for each rank.
 
 clear.rank_estimate_.plot()
 plt.show()

@@ -13,7 +13,7 @@ from samples import Sample
 from variants import Variant
 
 from autonmf._types import Array
-from autonmf.selection.automatic import columns_of, plausible_of, probabilities_of, scores_of
+from autonmf.selection.automatic import columns_of, plausible_of, probabilities_of
 from autonmf.selection.features import Features
 
 SURE = 0.9
@@ -59,7 +59,7 @@ def weights_of(views: Sequence[View]) -> Array:
 
 def answer(view: View, weights: Array) -> Answer:
     """The default rule with other weights."""
-    probabilities = probabilities_of(scores_of(view.features, view.visited, weights.tolist()))
+    probabilities = probabilities_of(view.features, view.visited, weights.tolist())
     best = int(np.argmax(probabilities))
     return Answer(view.sample, best + 1, float(probabilities[best]), plausible_of(probabilities))
 

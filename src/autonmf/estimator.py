@@ -38,8 +38,8 @@ class AutoNMF(
 ):
     """Nonnegative matrix factorisation that finds its number of components.
 
-    X (n_samples x n_features) ≈ W H with W, H ≥ 0. One warm-started path computes every rank from an
-    upper bound down to one; a rule reads the rank off it; the solution at that rank is polished.
+    X (n_samples x n_features) ≈ W H with W, H ≥ 0. One warm-started path goes from an upper bound down to
+    one, through every rank; a rule reads the rank off it; the solution at that rank is polished.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class AutoNMF(
     max_iter : int
         Iterations at one rank at most.
     n_starts : int
-        Random initial points; each rank keeps its best solution.
+        Random initial points; each rank keeps its best solution (by default that of the evened copy of X).
     init : {"random", "nndsvd", "nndsvda"} or (U, V)
         Initial point.
     engine : {"auto", "direct", "compressed"}

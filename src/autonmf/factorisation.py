@@ -211,7 +211,8 @@ def _wanted(path: RankPath, n_components: int) -> PathPoint:
     if largest.rank >= n_components:
         return path.at_rank(n_components)
     warnings.warn(
-        f"only {largest.rank} of the {n_components} components are needed to fit X; the others are zero",
+        f"{n_components - largest.rank} of the {n_components} components vanished on the path and are zero; "
+        "for more of them raise max_rank, or try another random_state",
         UserWarning,
         stacklevel=4,
     )

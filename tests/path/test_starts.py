@@ -35,7 +35,7 @@ def test_memory_is_that_of_few_starts(options: dict, rng: np.random.Generator) -
 
     few, path = peak(2)
     many, _ = peak(24)
-    assert many - few < 8 * sum(point.U.nbytes + point.V.nbytes for point in path.points)
+    assert many - few < 12 * sum(point.U.nbytes + point.V.nbytes for point in path.points)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

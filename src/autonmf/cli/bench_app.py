@@ -21,7 +21,7 @@ def _root(context: typer.Context) -> None:
 @app.command()
 @grouped
 def speed(timing: Timing) -> None:
-    """How long a fit takes, beside one of scikit-learn at the rank found."""
+    """How long a fit takes, beside one of scikit-learn at the known rank."""
     from autonmf.cli.bench import run
 
     run(Bench.speed, timing)

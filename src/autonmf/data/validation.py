@@ -73,7 +73,7 @@ def as_data(X: Any, *, missing: str = "error") -> Data:
     with np.errstate(over="ignore", under="ignore"):
         rms = np.sqrt(data.squared_norm() / (n * m))
     if not 1 / SQUARE_RANGE < rms < SQUARE_RANGE:
-        raise ValueError(f"{_too_large(highest)} The rank does not depend on the scale.")
+        raise ValueError(f"{_too_large(highest)}; the rank does not depend on the scale.")
     return _as_given(data)
 
 
@@ -86,7 +86,7 @@ def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
     lowest, highest = known.extremes
     _check_values(lowest, highest)
     if highest > SQUARE_RANGE:
-        raise ValueError(_too_large(highest))
+        raise ValueError(f"{_too_large(highest)}.")
     if weights is not None:
         data = _weighted(data, checked_weights(weights, data.shape), empty_lines="missing")
     return _as_given(data)
@@ -100,7 +100,7 @@ def wrap(X: Any) -> Dense | Sparse:
 def _too_large(highest: float) -> str:
     return (
         f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
-        "Divide X by its maximum first."
+        "Divide X by its maximum first"
     )
 
 

@@ -48,7 +48,7 @@ def merging_costs(gram_U: Array, gram_V: Array) -> Array:
 
 
 def cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
-    """The pair of components whose merger raises the loss least, and how to merge them; balanced."""
+    """The pair of components whose sum is nearest to rank one, and how to merge them; balanced."""
     costs = merging_costs(gram_U, gram_V)
     kept, gone = divmod(int(np.argmin(costs)), len(costs))
     U, V = (_Pair.of(gram, kept, gone) for gram in (gram_U, gram_V))

@@ -20,7 +20,7 @@ from autonmf.data import Data
 from autonmf.model.penalty import ColumnPenalty
 
 TRUSTED_DIGITS = 1e4
-"""Gram products give the loss to about eps·‖X‖²; below 1e5·eps·‖X‖² the residual itself is formed."""
+"""Gram products give the loss to about eps·‖X‖²; below ½·1e4·eps·‖X‖² the residual itself is formed."""
 
 
 @dataclass(frozen=True)

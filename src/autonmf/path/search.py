@@ -64,7 +64,8 @@ def rank_path(
         Nonnegative data.
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50). More than min(n, m) is never needed
-        and is reduced to it with a warning.
+        and is reduced to it with a warning. Components that vanish in the first iterations are gone: the
+        largest rank of the path may be smaller.
     min_rank : int
         Where the path ends.
     solver : {"pasm", "s-ipalm", "ipalm", "palm"} or Solver
@@ -87,7 +88,8 @@ def rank_path(
     init : {"random", "nndsvd", "nndsvda"} or (U, V)
         Initial point. Given factors set ``max_rank`` and are not modified.
     n_starts : int
-        Random initial points; each rank keeps its best solution over all.
+        Random initial points; each rank keeps its best solution over all (of the evened copy, if that is what
+        is followed). Given factors are one start.
     engine : {"auto", "direct", "compressed"}
         "direct" reads X at every step, "compressed" only a few times, to project it on its leading
         ``max_rank`` + 10 directions (randomised); losses are then those of the projection, and factors

@@ -26,7 +26,7 @@ class Column:
 KNOWN: dict[str, Column] = {
     "drop": Column("drop of the loss\nper component " + r"$\vartheta$", log=True),
     "ratio": Column("drop / next drop", log=True, limits=("threshold",), said_by=("score", "probability")),
-    "remainder": Column("largest part left,\nrelative to noise", log=True, level=(1.0, "noise")),
+    "remainder": Column("next direction,\nrelative to noise", log=True, level=(1.0, "noise")),
     "score": Column("score", limits=("threshold",), said_by=("probability",)),
     "probability": Column("probability", unit=True),
     "stability": Column("agreement of\nrandom starts", unit=True, limits=("threshold",)),

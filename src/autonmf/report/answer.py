@@ -17,6 +17,7 @@ SURE, LIKELY = 0.9, 0.6
 
 TERMS = {
     "loss": "The loss is the squared error of the fit.",
+    "even rows and columns": "Rows and columns are scaled to even size first, so that faint ones count.",
     "edge of noise": "The edge of noise is the largest structure that noise of the same energy would show.",
 }
 

@@ -18,11 +18,11 @@ LIKE_NOISE = 1.6
 
 EXPLAINED = {
     "probability": ("probability", "How likely each rank is, all evidence together."),
-    "loss": ("loss", "What this many components leave of the data."),
+    "loss": ("loss", "What this many components leave of the data, on even rows and columns."),
     "drop": ("drop of the loss", "What the last component adds to the fit."),
     "ratio": ("drop ÷ next drop", "How many times more the last component adds than the next one would."),
     "bend": ("bend", "How well two straight lines that part here describe the drops."),
-    "remainder": ("left over ÷ noise", "The largest structure left, against what pure noise would have."),
+    "remainder": ("left over ÷ noise", "The next direction of the data, against what pure noise would have."),
     "score": ("score", "The evidence in one number; the probability follows from it."),
 }
 """Names of columns for readers, and what they mean."""
@@ -87,12 +87,14 @@ def sentence(evidence: Evidence, rank: int) -> str:
             f"Rank {rank} is the highest that was tried: there is no next component to compare with."
         )
     elif rank > 1 and ratio is not None and ratio > 0:
-        parts.append(f"Component {rank} lowers the loss {_times(ratio)} the next one would.")
+        parts.append(
+            f"Component {rank} lowers the loss {_times(ratio)} the next one would, on even rows and columns."
+        )
     if remainder is not None:
         parts.append(
-            "What is left looks like noise."
+            f"Beyond {rank} directions the data look like noise."
             if remainder < LIKE_NOISE
-            else f"What is left has structure: {plain(remainder)} times what noise would have."
+            else f"The next direction of the data is {plain(remainder)} times what noise would have."
         )
     return " ".join(parts) or "There is no evidence but the loss."
 

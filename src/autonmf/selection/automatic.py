@@ -8,6 +8,7 @@ With the `features` of rank k the score is
 and the probability of k is proportional to :math:`e^{z_k}`. The weights are those of a conditional logit
 model fitted to data of known rank; docs/selection.md tells how, and on what. Rank one has no step before it:
 its score is the usual one of the others, plus a bonus that shrinks if what it leaves is not quite like noise.
+Where X is white noise from some rank on, the probabilities are mixed with those of structure that ends there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from autonmf._types import Array
 from autonmf.path import HARDLY_ITERATED, Evidence
 from autonmf.selection.estimate import RankEstimate, plain
 from autonmf.selection.features import NO_STEP, Features, features_of
+from autonmf.selection.whiteness import ending_at, first_white
 
 WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of step, bend, remainder after and remainder before
 
@@ -41,6 +43,9 @@ CREDIBLE = 0.9
 WEAK = 0.5
 """A rank that is less likely than this comes with a warning, whatever else there is to say."""
 
+ENDS_IN_NOISE = 0.3
+"""The weight of the second reading, that structure ends where white noise begins."""
+
 RIVAL = 0.6
 """Another rank with this share of the chosen one's probability is equally supported."""
 
@@ -49,7 +54,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
     """The likeliest rank."""
     features = features_of(evidence)
     scores = scores_of(features, evidence.ranks)
-    probabilities = probabilities_of(scores)
+    probabilities = probabilities_of(features, evidence.ranks)
     best = int(np.argmax(probabilities))
     return RankEstimate(
         rank=best + 1,
@@ -89,8 +94,17 @@ def scores_of(features: Features, visited: Array, weights: Sequence[float] = WEI
     return np.where(np.isin(features.rank, np.append(1, visited)), scores, -np.inf)
 
 
-def probabilities_of(scores: Array) -> Array:
+def probabilities_of(features: Features, visited: Array, weights: Sequence[float] = WEIGHTS) -> Array:
     """The probability of every rank."""
+    usual = _shares(scores_of(features, visited, weights))
+    white = first_white(features)
+    if white is None:
+        return usual
+    ending = _shares(scores_of(ending_at(features, white), visited, weights))
+    return (1.0 - ENDS_IN_NOISE) * usual + ENDS_IN_NOISE * ending
+
+
+def _shares(scores: Array) -> Array:
     likelihoods = np.exp(scores - scores.max())
     return np.asarray(likelihoods / likelihoods.sum())
 
@@ -115,16 +129,16 @@ def _why(features: Features, best: int) -> str:
             return f"nothing stands out among the ranks up to {largest}"
         return f"what one component leaves looks like noise: {features.noise:.2f} times its edge"
     left = (
-        f"what {rank} components leave looks like noise"
+        f"beyond {rank} directions X looks like noise"
         if remainder < LIKE_NOISE
-        else f"what {rank} components leave is {plain(remainder)} times the edge of noise"
+        else f"the next direction of X is {plain(remainder)} times the edge of noise"
     )
     if ratio < NO_STEP:
         return f"the drops of the loss bend at {rank} components, without a clear step; {left}"
     if rank >= HARDLY_ITERATED:
         return f"the spectrum falls by a factor of {plain(ratio)} after {rank} components; {left}"
     times = f"{plain(ratio)} times as much as" if ratio < 1e4 else "far more than"
-    return f"component {rank} lowers the loss {times} the next one would; {left}"
+    return f"component {rank} lowers the loss {times} the next one would, on even rows and columns; {left}"
 
 
 def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:
@@ -145,6 +159,9 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
         )
     if rank > 1 and probabilities[order[1]] > RIVAL * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
+    white = first_white(features)
+    if white is not None and rank < white:
+        found.append(f"X is white noise beyond {white} directions only: look at rank {white} too")
     if not evidence.complete:
         found.append("the path is incomplete")
     if not found and probabilities[best] < WEAK:

@@ -17,7 +17,7 @@ class RankEstimate(Plottable):
     why: str  # one sentence
     evidence: dict[str, Array]  # a table by columns; `pandas.DataFrame(evidence)` shows it
     plausible: tuple[int, ...]  # every rank that the evidence does not rule out
-    confidence: float | None = None  # probability that `rank` is right; None where the rule gives none
+    confidence: float | None = None  # the rule's probability of `rank`; None where it gives none
     warnings: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:

@@ -7,8 +7,9 @@ With :math:`d_k = \ell_{k-1}-\ell_k` the drop of the loss that component k bring
   components made of faint noise do not. The floor f is a part of the last singular value's square: drops
   below it are noise, or come from ranks that were hardly iterated.
 - *bend*: how well two straight lines, one up to k and one beyond, describe the roots of the drops of Y.
-- *remainder*: the largest singular value of what k components leave of X, squared, over the edge that noise
-  of the same energy has (Marchenko and Pastur, 1967): about one if noise is all that is left.
+- *remainder*: the square of the (k+1)-th singular value of X over the edge that noise with the energy beyond
+  the first k has (Marchenko and Pastur, 1967): about one if there is nothing but noise beyond k directions.
+  Nonnegative components may leave more than the best k directions do.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def _steps(drops: Array, spectrum: Array) -> Array:
 
 
 def _remainders(shape: tuple[int, int], spectrum: Array, largest: int) -> Array:
-    """σ²_{k+1} over the edge v(√(n-k) + √(m-k))² of noise with the variance v of what k components leave."""
+    """σ²_{k+1} over the edge v(√(n-k) + √(m-k))² of noise of the variance v beyond k directions."""
     k = np.arange(largest + 1)
     n, m = (np.maximum(side - k, 1) for side in shape)
     left = 1.0 - np.append(0.0, np.cumsum(spectrum))[: largest + 1]

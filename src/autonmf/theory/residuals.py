@@ -125,8 +125,9 @@ def stationarity(
     -------
     Stationarity
         With `Stationarity.lam_interval`, the λ for which the conditions on the columns hold. A point of the
-        exact path is solved with no column at risk: it is P-stationary from 0 to its smallest breakpoint,
-        while its ``lam`` is where the path *reached* it, which can lie beyond.
+        exact path is solved with no column at risk: iterated to the end (``budget="full"``), it is
+        P-stationary from 0 to its smallest breakpoint, while its ``lam`` is where the path *reached* it,
+        which can lie beyond.
 
     Examples
     --------
