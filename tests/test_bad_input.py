@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from autonmf import AutoNMF, rank_path
+from autonmf import AutoNMF, rank_path, select_rank
 from autonmf.datasets import make_low_rank
 
 X = make_low_rank(12, 9, rank=2, random_state=0)[0]
@@ -253,7 +253,30 @@ def test_budget_that_is_no_number_of_iterations(iterations: object) -> None:
 def test_fewer_components_than_asked_for_from_the_start() -> None:
     """NNDSVD of a matrix of rank three has three components, whatever was asked for."""
     X = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-    with pytest.warns(UserWarning, match="only 3 of the 4 components are needed"):
+    with pytest.warns(UserWarning, match="1 of the 4 components vanished"):
         model = AutoNMF(n_components=4, max_rank=4, init="nndsvd", random_state=0).fit(X)
     assert model.components_.shape == (4, 6)
     assert model.reconstruction_err_ < 1e-6
+
+
+def test_what_holds_no_matrix_or_several() -> None:
+    anndata = pytest.importorskip("anndata")
+    with pytest.raises(TypeError, match=r"adata\.X, or use autonmf\.anndata\.nmf"):
+        AutoNMF().fit(anndata.AnnData(X))
+    with pytest.raises(TypeError, match="X is None"):
+        AutoNMF().fit(None)
+
+
+def test_a_model_is_no_path() -> None:
+    model = AutoNMF(2, random_state=0).fit(X)
+    with pytest.raises(TypeError, match=r"got AutoNMF: pass rank_path\(X\), or model\.path_"):
+        select_rank(model)
+    with pytest.raises(ValueError, match="rank '2' is not on this path"):
+        model.at_rank("2")
+    with pytest.raises(FileNotFoundError, match="there is no such folder to write to: 'no such folder'"):
+        model.save("no such folder/model.npz")
+
+
+def test_a_rule_is_checked_where_it_is_not_needed() -> None:
+    with pytest.raises(ValueError, match="unknown rule"):
+        AutoNMF(2, rule="bogus").fit(X)

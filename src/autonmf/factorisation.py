@@ -89,8 +89,7 @@ def factorise(
     choose from.
     """
     began = time.monotonic()
-    if n_components is None:
-        check_rule(rule, tau)
+    check_rule(rule, tau)
     evened = n_components is None and rule == "auto"
     search = explore_evened if evened else explore
     down = _down_to(n_components, options, data.shape)

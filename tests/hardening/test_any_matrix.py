@@ -81,7 +81,7 @@ def documented_warnings() -> Any:
     """A fit that has not converged, or needs fewer components than asked for, says so."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "only .* components are needed", UserWarning)
+        warnings.filterwarnings("ignore", ".* components vanished on the path", UserWarning)
         yield
 
 

@@ -199,6 +199,8 @@ def ard_nmf(
     if not shape > 2 or max_iter < 1:
         raise ValueError(f"shape > 2 and max_iter >= 1 are needed, got {shape} and {max_iter}")
     rank = upper_bound(data.shape, max_rank)
+    if noise is not None and not noise >= 0:
+        raise ValueError(f"noise must be a nonnegative standard deviation, got {noise}")
     sigma = noise_level(singular_values(data), data.shape) if noise is None else float(noise)
     start, sketch = as_generator(random_state).spawn(2)
     with one_pool():

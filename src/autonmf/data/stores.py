@@ -9,12 +9,15 @@ import numpy as np
 SMALL = 1 << 26
 """Bytes up to which a matrix in a file is simply loaded."""
 
+NEEDED = ("shape", "dtype", "__getitem__")
+"""What a matrix has, and a file or a table of several does not."""
+
 _LIBRARIES = ("h5py", "zarr", "anndata")
 
 
 def is_stored(X: Any) -> bool:
     """Whether X is a matrix in a file: a memory map, an HDF5 or zarr array, a backed AnnData matrix."""
-    return isinstance(X, np.memmap) or (_library(X) and hasattr(X, "shape") and hasattr(X, "__getitem__"))
+    return isinstance(X, np.memmap) or (_library(X) and all(hasattr(X, name) for name in NEEDED))
 
 
 def opened(X: Any) -> Any:

@@ -207,6 +207,12 @@ def refuse_unfit(X: Any) -> None:
             f"X is a {type(X).__name__}, which may hold several matrices. Pass one of them, X[name], where "
             f"the first names are: {', '.join(names) or 'none'}."
         )
+    if X is None:
+        raise TypeError("X is None: pass a matrix.")
+    if type(X).__name__ == "AnnData":
+        raise TypeError(
+            "X is an AnnData object. Pass its matrix, adata.X, or use autonmf.anndata.nmf(adata)."
+        )
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise TypeError(f"X is a {type(X).__name__}, which is not worked out yet. Pass X.collect().")
     if isinstance(X, np.ma.MaskedArray):

@@ -60,6 +60,8 @@ class PathOptions:
         )
         if self.max_rank is not None:
             _check_positive(max_rank=self.max_rank)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
+            raise ValueError(f"n_jobs must be a nonzero integer or None, got {self.n_jobs!r}")
         _check_numbers(mu=self.mu, delta=self.delta, tol=self.tol)
         if self.time_budget is not None:
             _check_numbers(time_budget=self.time_budget)

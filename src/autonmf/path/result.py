@@ -117,7 +117,7 @@ class RankPath(Plottable):
             if point.rank == rank:
                 return point
         visited = ", ".join(map(str, self.ranks))
-        raise ValueError(f"rank {rank} is not on this path; it visited {visited}")
+        raise ValueError(f"rank {rank!r} is not on this path; it visited {visited}")
 
     def save(self, file: str | PathLike[str]) -> None:
         """Write the path to one file (npz with JSON, no pickle)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -62,6 +63,8 @@ def write_archive(file: str | PathLike[str], header: dict[str, Any], arrays: dic
     """Write arrays and a header to one file, which is replaced only once the new one is complete."""
     members: dict[str, Any] = {"header": np.array(json.dumps(header))} | arrays
     target = os.fspath(file)
+    if not os.path.isdir(folder := os.path.dirname(target) or "."):
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", folder)
     temporary = f"{target}.{secrets.token_hex(4)}.part"
     try:
         with open(temporary, "xb") as stream:

@@ -42,6 +42,10 @@ def select_rank(
     3
     """
     check_rule(rule, tau)
+    if not isinstance(path, RankPath | Evidence):
+        raise TypeError(
+            f"select_rank reads a path, got {type(path).__name__}: pass rank_path(X), or model.path_"
+        )
     if rule == "auto":
         return auto_rule(_evidence(path))
     if isinstance(path, Evidence):
