@@ -132,5 +132,5 @@ def documented_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "only .* components are needed", UserWarning)
+        warnings.filterwarnings("ignore", ".* components vanished on the path", UserWarning)
         yield
