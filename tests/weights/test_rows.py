@@ -56,6 +56,14 @@ def test_faint_components_are_solved_for_as_well(ratio: float, each: bool) -> No
         assert np.linalg.norm(x - C @ w) <= nnls(C, x)[1] + 1e-9 * np.linalg.norm(x)
 
 
+def test_components_beyond_all_proportion_have_no_weight() -> None:
+    """They would be rounding errors over squares that hardly are numbers."""
+    C = np.array([[1.0, 1e-149], [1.0, 0.0], [1.0, 1e-149]])
+    W = solve_nnls(np.array([[2.0, 1.0, 1.0], [1.0, 0.0, 1.0]]) @ C, C.T @ C)
+    assert (W[:, 1] == 0.0).all()
+    assert_allclose(W[:, 0], [4 / 3, 2 / 3])
+
+
 @pytest.mark.parametrize("grid", ["exact", "adaptive"])
 @pytest.mark.parametrize("solver", ["pasm", "s-ipalm"])
 def test_a_callback_changes_no_loss(

@@ -11,6 +11,9 @@ from autonmf._types import Array
 SWEEPS_PER_CHECK = 10
 MAX_CHECKS = 40
 
+NEGLIGIBLE = 1e-60
+"""Components of so much less size than the largest: rounding errors would be their weights, and huge ones."""
+
 
 def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
     r"""Rows :math:`u_i = \arg\min_{u \ge 0} \tfrac12 u^\top G u - a_i^\top u`, from A = X C and G = CᵀC.
@@ -28,9 +31,10 @@ def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
 
 
 def inverse_norms(squares: Array) -> Array:
-    """1 / √square, and zero for a component that is not seen at all."""
+    """1 / √square, and zero for a component that is not seen, or `NEGLIGIBLE` beside the largest."""
     norms = np.sqrt(squares.astype(np.float64))
-    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    seen = norms > NEGLIGIBLE * norms.max(axis=-1, keepdims=True, initial=0.0)
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=seen)
 
 
 def _solved(product: Array, gram: Array, tol: float) -> Array:
