@@ -35,7 +35,7 @@ def test_memory_is_that_of_few_starts(options: dict, rng: np.random.Generator) -
 
     few, path = peak(2)
     many, _ = peak(24)
-    assert many - few < 12 * sum(point.U.nbytes + point.V.nbytes for point in path.points)
+    assert many - few < 8 * sum(point.U.nbytes + point.V.nbytes for point in path.points)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -66,7 +66,8 @@ def test_a_stop_ends_the_other_jobs(low_rank: np.ndarray) -> None:
     path = rank_path(low_rank, max_rank=8, n_starts=100, n_jobs=2, callback=callback, random_state=0)
     assert not path.complete
     assert len(stops) <= 2, "a thread may be in the callback already"
-    assert {visit.start for visit in path.visits} <= set(calls)
+    followed = {visit.start for visit in path.visits}
+    assert len(followed | set(calls)) <= len(set(calls)) + 1, "one that had begun in the other thread"
 
 
 def test_starts_that_end_in_another_order_give_the_same_path(low_rank: np.ndarray) -> None:

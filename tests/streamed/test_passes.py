@@ -60,7 +60,7 @@ def test_the_residual_of_the_evened_copy(stored: Stored) -> None:
 def test_a_fit(stored: Stored) -> None:
     model = AutoNMF(max_rank=6, random_state=0).fit(stored)
     assert model.n_components_ == 4
-    assert stored.source.passes <= 60
+    assert stored.source.passes <= 25
 
 
 def test_methods_that_need_all_entries_say_so(stored: Stored) -> None:

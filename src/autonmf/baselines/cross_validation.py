@@ -13,9 +13,9 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
 from autonmf.baselines.bicv import HiddenBlock, hidden_blocks
 from autonmf.baselines.bounds import upper_bound
-from autonmf.baselines.entries import as_it_lies
 from autonmf.baselines.wold import MOST_FOLDS, EntryFolds, PartlySeen, masked_path
 from autonmf.data import Data, as_data
+from autonmf.data.rowwise import as_it_lies
 from autonmf.path import PathOptions, explore
 from autonmf.selection import RankEstimate
 

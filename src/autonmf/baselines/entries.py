@@ -18,11 +18,6 @@ READ_AGAIN = 1 << 25
 """Entries of a block of a matrix that is read across its lines, all of it for each: 256 MB."""
 
 
-def as_it_lies(data: Data) -> Data:
-    """X or its transpose, whichever has rows that can be read one by one."""
-    return data.T if isinstance(data, Turned) else data
-
-
 def submatrix(data: Data, rows: Array, columns: Array) -> Data:
     """X restricted to some rows and columns, stored as X is."""
     if isinstance(data, Sparse):

@@ -165,6 +165,11 @@ class Turned:
         return np.concatenate([rows(b)[:, some] for b in row_blocks(self.T.shape)]).T
 
 
+def as_it_lies(data: Data) -> Data:
+    """X or its transpose, whichever has rows that can be read one by one."""
+    return data.T if isinstance(data, Turned) else data
+
+
 def _squared(block: Any) -> Any:
     """The squares of the entries in double precision; sparse if the block is."""
     if isinstance(block, np.ndarray):

@@ -12,9 +12,7 @@ from autonmf.plotting.series import spans_decades
 from autonmf.report.subject import Subject
 from autonmf.report.wording import percent, plain
 from autonmf.selection import RankEstimate
-
-LIKE_NOISE = 1.6
-"""Remainders up to this are called noise, as the rule's own sentence does."""
+from autonmf.selection.features import LIKE_NOISE
 
 EXPLAINED = {
     "probability": ("probability", "How likely each rank is, all evidence together."),

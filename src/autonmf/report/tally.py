@@ -12,7 +12,7 @@ from scipy import sparse
 from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.data.masked_sparse import MaskedSparse
-from autonmf.data.rowwise import Turned
+from autonmf.data.rowwise import as_it_lies
 from autonmf.data.spread import Tall, each_block
 from autonmf.data.streamed import Streamed
 
@@ -35,7 +35,7 @@ class Tally:
 
 def tally_of(data: Data) -> Tally:
     """Over all of X. What lies in a file or on a cluster is read a block of rows at a time."""
-    matrix: Any = data.T if isinstance(data, Turned) else data
+    matrix: Any = as_it_lies(data)
     n, m = data.shape
     every = max(n * m // MOST_SORTED, 1)
     if isinstance(matrix, Tall):

@@ -20,7 +20,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.path import HARDLY_ITERATED, Evidence
 from autonmf.selection.estimate import RankEstimate, plain
-from autonmf.selection.features import NO_STEP, Features, features_of
+from autonmf.selection.features import LIKE_NOISE, NO_STEP, Features, features_of
 from autonmf.selection.whiteness import ending_at, first_white
 
 WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of step, bend, remainder after and remainder before
@@ -30,9 +30,6 @@ MOST_LEFT, MOST_BEFORE = 1.0, 0.5
 
 ALONE, UNLIKE_NOISE, STEP_ELSEWHERE = 9.0, 16.0, 10.0
 """The bonus of rank one, and what it loses for each decade from noise, and for each of a step elsewhere."""
-
-LIKE_NOISE = 1.6
-"""Remainders up to this are called noise in words."""
 
 SURE = 0.99
 """The largest confidence: a few hundred matrices of known rank do not tell more."""

@@ -36,6 +36,9 @@ BENT_UP_TO = 0.8
 FEWEST_BENT = 5
 """Through fewer points two lines always pass."""
 
+LIKE_NOISE = 1.6
+"""Remainders up to this may be noise; above it there is structure."""
+
 MANY = 10
 """So many components of noise explain less than its edge on average."""
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autonmf.selection.features import CLEAR_STEP, NO_STEP, Features
-
-STRUCTURE = 1.6
-"""A remainder above this is no noise."""
+from autonmf.selection.features import CLEAR_STEP, LIKE_NOISE, NO_STEP, Features
 
 WHITE = (0.8, 1.05)
 """Remainders of white noise, which falls slowly as directions are taken from it ..."""
@@ -24,7 +21,7 @@ def first_white(features: Features) -> int | None:
     """The first rank beyond which X is white noise, if it is not before; None if there is none."""
     low, high = WHITE
     reached = np.flatnonzero(features.remainder <= high)
-    if reached.size == 0 or reached[0] == 0 or features.before[reached[0]] <= STRUCTURE:
+    if reached.size == 0 or reached[0] == 0 or features.before[reached[0]] <= LIKE_NOISE:
         return None
     run = features.remainder[reached[0] : reached[0] + IN_A_ROW]
     noisy = np.ptp(run) > 0.0  # of data without noise nothing is left, and remainders are one by definition
