@@ -2,9 +2,8 @@
 Which rank, and why
 ===================
 
-The number of components is a judgement from evidence. ``AutoNMF`` shows the evidence, answers, and says how
-sure it is. This page shows what a clear answer looks like, what an unclear one looks like, and what no
-answer looks like.
+``AutoNMF`` chooses the number of components and reports the evidence for it and its confidence. This example
+shows data with a clear rank, data without one, and data that are only noise.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -16,36 +15,37 @@ from autonmf import AutoNMF
 from autonmf.datasets import make_low_rank
 
 # %%
-# A clear answer
-# --------------
-# Six components and some noise.
+# A clear rank
+# ------------
+# The data have six components and some noise.
 
 X, _, _ = make_low_rank(300, 200, rank=6, noise=0.3, random_state=0)
 clear = AutoNMF(random_state=0).fit(X)
 print(clear.rank_estimate_)
 
 # %%
-# One path visits every rank, from an upper bound down to one. At each, the loss says how much of the data
-# is left unexplained. The best possible loss always falls as components are added: the question is where it
-# stops falling *for a reason*.
+# The path visits every rank, from an upper bound down to one. The loss always decreases as components are
+# added, because more components can also fit more noise. The right rank is where additional components
+# explain no more than noise would.
 
 clear.path_.plot()
 plt.show()
 
 # %%
-# Look at what each component adds. The first six add much; the seventh adds next to nothing, and so does
-# every one after it. The middle panel compares the next direction of the data with noise of the same energy:
-# beyond six it *is* noise. The last panel is the verdict, a probability for each rank.
+# The first panel shows how much each component lowers the loss: the first six do so clearly, the others
+# hardly at all. The second panel compares the next singular value with the largest one that noise alone
+# would have; the ratio is about one beyond rank six. The last panel combines the evidence into a
+# probability for each rank.
 
 clear.rank_estimate_.plot()
 plt.show()
 
 # %%
-# An unclear answer
-# -----------------
-# Twelve components whose energies decay, from strong to nearly invisible. There is no step to see, only a
-# bend. The rank that is given is where the gains begin to flatten; the shaded ranks are all plausible, and
-# the warnings say why.
+# An unclear rank
+# ---------------
+# The energies of twelve components decay from high to very low. There is no clear break, only a gradual
+# decrease. The chosen rank is where the loss begins to fall more slowly. All shaded ranks are plausible,
+# and the warnings say why.
 
 rng = np.random.default_rng(0)
 strengths = np.geomspace(1.0, 0.05, 12)
@@ -58,17 +58,17 @@ unclear.rank_estimate_.plot()
 plt.show()
 
 # %%
-# You know more about the data than the matrix does. To look at a neighbour, ask for it: nothing is fitted
-# again.
+# Use what you know about the data to decide. Any other rank of the path is available without fitting again.
 
 other = unclear.at_rank(unclear.n_components_ + 1, X)
 print(f"rank {unclear.n_components_}: error {unclear.reconstruction_err_:.1f}")
 print(f"rank {other.n_components_}: error {other.reconstruction_err_:.1f}")
 
 # %%
-# Nothing to find
-# ---------------
-# Counts around one level, and no structure. The answer is one component, which is the level itself.
+# Only noise
+# ----------
+# These are Poisson counts with a constant rate. The chosen rank is one: the single component is the mean
+# level.
 
 X = rng.poisson(5.0, size=(300, 200)).astype(float)
 nothing = AutoNMF(random_state=0).fit(X)
@@ -77,13 +77,12 @@ nothing.rank_estimate_.plot()
 plt.show()
 
 # %%
-# When to believe it
-# ------------------
-# - **Confidence of 0.9 or more, one plausible rank**: take it.
-# - **Low confidence, "no elbow"**: the data have structure at every scale, as texts and faces have. The
-#   rank is a choice of resolution. Start from the one given, and compare neighbours with ``at_rank``.
-# - **"At the bound"**: raise ``max_rank``.
-# - **"No structure beyond rank one"**: a factorisation will still return components, and they will mean
-#   nothing.
+# How to use the estimate
+# -----------------------
+# - **A confidence of 0.9 or more and one plausible rank**: use this rank.
+# - **Low confidence and the warning "no elbow"**: the data have structure at every scale, like texts and
+#   faces. The rank sets the resolution. Start from the chosen rank and compare others with ``at_rank``.
+# - **The warning that the rank is at the bound**: raise ``max_rank``.
+# - **The warning "no structure beyond rank one"**: a factorisation with more components would fit noise.
 #
-# How the rule weighs the evidence, and how often it is right: :doc:`/selection`.
+# :doc:`/selection` explains how the rule weighs the evidence, and how often it is right.

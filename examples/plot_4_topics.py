@@ -2,8 +2,8 @@
 Topics in texts
 ===============
 
-A document is about a few topics, and a topic is a set of words. Here the matrix is sparse, with tf-idf
-weights.
+A document is about a few topics, and a topic is described by its words. The data are a sparse matrix of
+tf-idf weights.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -19,8 +19,8 @@ from autonmf.plotting import ComponentsDisplay
 # %%
 # The documents
 # -------------
-# A thousand abstracts of the Web of Science, from seven domains. Where the file is not there, documents
-# about four subjects are generated.
+# The data are 1000 abstracts from the Web of Science, from seven domains. If the file is not available,
+# documents about four subjects are generated.
 
 SUBJECTS = {
     "kitchen": "oven flour butter sugar salt recipe bake knife onion garlic soup pan",
@@ -30,8 +30,8 @@ SUBJECTS = {
 }
 
 
-def generated_documents(size: int = 400) -> Dataset:
-    """Documents of one or two subjects, with words that every document uses."""
+def make_documents(size: int = 400) -> Dataset:
+    """Documents about one or two subjects, with common words in all of them."""
     rng = np.random.default_rng(0)
     common = ["the", "a", "of", "and", "to", "in", "is", "it", "with", "for", "on", "as"]
     words = sorted({word for text in SUBJECTS.values() for word in text.split()} | set(common))
@@ -39,25 +39,25 @@ def generated_documents(size: int = 400) -> Dataset:
     topics *= rng.gamma(2.0, size=topics.shape)
     topics /= topics.sum(axis=1, keepdims=True)
     plain = np.array([1.0 * (word in common) for word in words])
-    shares = rng.dirichlet(np.full(len(topics), 0.15), size)
-    rates = 0.5 * shares @ topics + 0.5 * plain / plain.sum()
-    counted = np.array([rng.multinomial(120, row) for row in rates])
-    X = TfidfTransformer().fit_transform(counted)
+    mixture = rng.dirichlet(np.full(len(topics), 0.15), size)
+    rates = 0.5 * mixture @ topics + 0.5 * plain / plain.sum()
+    counts = np.array([rng.multinomial(120, row) for row in rates])
+    X = TfidfTransformer().fit_transform(counts)
     return Dataset("generated documents", X, len(SUBJECTS), "", "", "", feature_names=tuple(words))
 
 
 try:
     documents = fetch_wos(download=False)
 except DataUnavailableError:
-    documents = generated_documents()
+    documents = make_documents()
 documents
 
 # %%
-# How many topics
-# ---------------
-# Real texts have topics within topics. Then the loss keeps falling without an elbow, the confidence is low,
-# and the rank is a choice of resolution: the rule gives the rank where the gains begin to flatten, and a
-# warning.
+# The number of topics
+# --------------------
+# Real texts have topics within topics. The loss then keeps falling without an elbow and the confidence is
+# low: the rank sets the resolution. The rule chooses the rank where the loss begins to fall more slowly,
+# and warns.
 
 model = AutoNMF(random_state=0).fit(documents.X)
 print(model.rank_estimate_)
@@ -66,12 +66,12 @@ model.rank_estimate_.plot()
 plt.show()
 
 # %%
-# The words of each topic
-# -----------------------
+# Words of each topic
+# -------------------
 
 
 def show_topics(fitted: AutoNMF) -> None:
-    """The words that weigh most, with bars for their weights."""
+    """Plot the words with the largest weights."""
     ComponentsDisplay.from_estimator(fitted, feature_names=documents.feature_names, n_top=8).plot()
     plt.show()
 
@@ -79,10 +79,10 @@ def show_topics(fitted: AutoNMF) -> None:
 show_topics(model)
 
 # %%
-# A finer resolution
-# ------------------
-# The path has every rank already. The domains that the abstracts were taken from are seven; what does that
-# rank look like? Given X, the solution is polished.
+# A higher rank
+# -------------
+# The path already has every rank. The abstracts are from seven domains, so we also look at rank seven, or
+# at the next higher rank if that is larger. Because X is passed, the solution is polished.
 
 finer = model.at_rank(max(documents.rank, model.n_components_ + 1), documents.X)
 show_topics(finer)

@@ -2,8 +2,8 @@
 Parts of faces
 ==============
 
-NMF became known by this picture: since parts can only be added, faces are taken to pieces. It is also a
-case where no number of parts is right, and a method ought to say so.
+NMF became known for decomposing faces into parts, because nonnegative components can only be added. Faces
+are also an example of data without a true number of parts.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -18,12 +18,13 @@ from autonmf.plotting import ComponentsDisplay
 # %%
 # The images
 # ----------
-# The Olivetti faces: 400 images of 64 x 64 pixels. Where the file is not there, simple faces are drawn: a
-# head, two eyes, brows, a nose and a mouth, each of its own brightness in every image.
+# The Olivetti faces are 400 images of 64 x 64 pixels. If the file is not available, simple faces are
+# generated with a head, two eyes, two brows, a nose and a mouth, whose intensities vary independently
+# between images.
 
 
-def generated_faces(size: int = 300, side: int = 32) -> Dataset:
-    """Seven overlapping soft spots, arranged as a face."""
+def make_faces(size: int = 300, side: int = 32) -> Dataset:
+    """Seven overlapping Gaussian spots, arranged as a face."""
     rng = np.random.default_rng(0)
     rows, columns = np.mgrid[:side, :side] / side
     left, right = 0.36, 0.64
@@ -41,7 +42,7 @@ def generated_faces(size: int = 300, side: int = 32) -> Dataset:
 try:
     faces = fetch_olivetti(download=False)
 except DataUnavailableError:
-    faces = generated_faces()
+    faces = make_faces()
 
 figure, axes = plt.subplots(1, 5, figsize=(7, 1.6), layout="constrained")
 for ax, image in zip(axes, faces.X[::10], strict=False):
@@ -50,8 +51,8 @@ for ax, image in zip(axes, faces.X[::10], strict=False):
 plt.show()
 
 # %%
-# How many parts
-# --------------
+# The number of parts
+# -------------------
 
 model = AutoNMF(random_state=0).fit(faces.X)
 print(model.rank_estimate_)
@@ -65,7 +66,7 @@ plt.show()
 
 
 def show_parts(fitted: AutoNMF) -> None:
-    """Each component as an image."""
+    """Plot each component as an image."""
     ComponentsDisplay.from_estimator(fitted, shape=faces.image_shape, order=faces.image_order).plot()
     plt.show()
 
@@ -73,9 +74,9 @@ def show_parts(fitted: AutoNMF) -> None:
 show_parts(model)
 
 # %%
-# More parts, smaller parts
-# -------------------------
-# Real faces differ at every scale, so no rank stands out, and more components mean finer pieces. Drawn faces
-# have seven parts, and what comes after them is noise. All ranks are on the same path.
+# A higher rank
+# -------------
+# Real faces differ at every scale, so no rank stands out, and more components give smaller parts. Generated
+# faces have seven parts, and further components fit noise. All ranks are on the same path.
 
 show_parts(model.at_rank(20, faces.X))

@@ -2,8 +2,8 @@
 Notes in a recording
 ====================
 
-The spectrogram of a piece for one instrument is, nearly, a sum: the spectrum of each note times the course
-of its loudness. NMF takes it apart, and the rank is the number of different notes.
+The spectrogram of a solo instrument is approximately a sum over notes, each the product of a spectrum and a
+loudness over time. NMF separates the notes, and the rank is the number of different notes.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -18,15 +18,15 @@ from autonmf.plotting import ComponentsDisplay
 # %%
 # The recording
 # -------------
-# Five notes of eight harmonics, bowed in twos and threes for forty seconds. Sound in, magnitudes out: a
-# frame a row, a frequency a column.
+# We synthesise forty seconds of five notes with eight harmonics each, two or three at a time. X is the
+# magnitude of its short-time Fourier transform, with one row per frame and one column per frequency.
 
 RATE = 8000
 KEYS = {"C4": 261.63, "E4": 329.63, "G4": 392.00, "A4": 440.00, "D5": 587.33}
 
 
-def played(seconds: float = 40.0, length: float = 0.6) -> np.ndarray:
-    """The sound: notes that swell and fade, two or three at about the same time."""
+def synthesise(seconds: float = 40.0, length: float = 0.6) -> np.ndarray:
+    """Notes that swell and fade, two or three at about the same time."""
     rng = np.random.default_rng(0)
     time = np.arange(0.0, length, 1.0 / RATE)
     envelope = np.sin(np.pi * time / length) ** 2
@@ -40,7 +40,7 @@ def played(seconds: float = 40.0, length: float = 0.6) -> np.ndarray:
     return sound
 
 
-frequencies, times, transformed = stft(played(), RATE, nperseg=1024, noverlap=512)
+frequencies, times, transformed = stft(synthesise(), RATE, nperseg=1024, noverlap=512)
 X = np.abs(transformed).T
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.pcolormesh(times, frequencies, 20.0 * np.log10(X.T + 1e-5), cmap="magma", vmin=-80.0, rasterized=True)
@@ -48,10 +48,10 @@ ax.set(xlabel="time (s)", ylabel="frequency (Hz)")
 plt.show()
 
 # %%
-# How many notes
-# --------------
-# Where notes share a harmonic, magnitudes add only on average: a longer recording makes the answer clearer.
-# A note that is struck hard would have a component of its own for its attack; these are bowed.
+# The number of notes
+# -------------------
+# Where notes share a harmonic, their magnitudes add only on average, so a longer recording gives a clearer
+# answer. Notes with a sharp attack would need an additional component for it; these notes swell slowly.
 
 model = AutoNMF(random_state=0).fit(X)
 print(model.rank_estimate_)
@@ -59,9 +59,9 @@ model.rank_estimate_.plot()
 plt.show()
 
 # %%
-# Which notes
-# -----------
-# A column for each component. The lowest bright line is the pitch.
+# Spectra
+# -------
+# Each column is a component. The lowest strong line is the fundamental frequency.
 
 ComponentsDisplay.from_estimator(model, X, frequencies=frequencies).plot()
 plt.show()
@@ -72,8 +72,8 @@ for component in model.components_:
     print(f"{pitch:6.1f} Hz: {name}")
 
 # %%
-# When they sound
-# ---------------
+# Activations
+# -----------
 
 W = model.transform(X)
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")

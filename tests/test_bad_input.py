@@ -157,7 +157,7 @@ def test_zero_rows_and_columns_stay_zero() -> None:
 
 # Parameters: the message names the culprit, and the choice where there is one.
 WRONG = [
-    *({"n_components": value} for value in (0, -1, 2.5, True, "auto", 10)),
+    *({"n_components": value} for value in (0, -1, 2.5, True, "many", 10)),
     *({"max_rank": value} for value in (0, -1, 2.5, True, "3")),
     *({"min_rank": value} for value in (0, 2.5, None)),
     *({"max_iter": value} for value in (0, -1, 1.5, None, "many")),
@@ -174,7 +174,7 @@ WRONG = [
     {"callback": 3},
 ]
 CHOICES = [
-    ({"solver": "admm"}, "palm, ipalm, s-ipalm, pasm"),
+    ({"solver": "admm"}, "auto, hals, pasm, s-ipalm, ipalm, palm"),
     ({"solver": None}, "solver"),
     ({"solver": 3}, "solver"),
     ({"grid": "coarse"}, "exact, adaptive"),
@@ -206,6 +206,13 @@ def accepts(runner: Callable, options: dict[str, object]) -> bool:
 def test_wrong_parameter(runner: Callable, options: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         runner(X, **options)
+
+
+def test_no_number_and_auto_both_leave_the_rank_to_the_data() -> None:
+    auto, none = (by_estimator(X, n_components=value) for value in ("auto", None))
+    assert auto.n_components_ == none.n_components_
+    assert auto.rank_estimate_ is not None
+    np.testing.assert_array_equal(auto.components_, none.components_)
 
 
 def test_contradicting_ranks() -> None:

@@ -28,7 +28,7 @@ IN_WHEEL = (
     r"autonmf/py\.typed", r"autonmf/kernels/_native.*\.(so|pyd)", r"autonmf/report/template/page\.html",
     r"autonmf/report/template/style\.css", r"autonmf-.*dist-info/licenses/LICENSE",
 )  # fmt: skip
-NOT_IN_WHEEL = r"tests/|benchmarks/|docs/|examples/|src/"
+NOT_IN_WHEEL = r"tests/|experiments/|docs/|examples/|src/"
 FOR_DEVELOPERS = {"all", "dev", "docs", "ecosystem", "test"}
 
 
@@ -108,7 +108,7 @@ def try_out(name: str, package: str, folder: Path, kernels: str, **environment: 
     python, command = (
         home / ("Scripts" if os.name == "nt" else "bin") / file for file in ("python", "autonmf")
     )
-    run(python, "-m", "pip", "install", "--quiet", package, **environment)
+    run(python, "-m", "pip", "install", "--quiet", f"{package}[cli]", **environment)
     version = run(python, "-c", "import autonmf; print(autonmf.__version__)").strip()
     info = run(command, "info")
     if not re.search(rf"kernels: +{kernels}", info):

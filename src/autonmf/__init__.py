@@ -43,10 +43,6 @@ def __getattr__(name: str) -> Any:
         return version("autonmf")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name == "_display":  # what `plot` of a result draws with
-        return import_module("autonmf.plotting").display
-    if name == "_write_report":  # what `AutoNMF.report` writes with
-        return import_module("autonmf.report").write_report
     raise AttributeError(f"module 'autonmf' has no attribute {name!r}")
 
 

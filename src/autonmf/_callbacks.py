@@ -1,4 +1,4 @@
-"""Who is told how far a fit is: a printer, and scikit-learn's callbacks where it has them (from 1.9)."""
+"""Progress of a fit: printed, and passed to scikit-learn's callbacks where it has them (from 1.9)."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ else:
 
 
 class Watcher(Protocol):
-    """Someone who watches one fit."""
+    """Receives the progress of one fit."""
 
     def __call__(self, progress: Progress) -> bool:
-        """Take note of one iteration; True ends the path."""
+        """Called after each iteration; True ends the path."""
 
     def polishing(self, rank: int) -> None:
-        """Take note that the path is done and its solution at ``rank`` is polished."""
+        """Called when the path is done and its solution at ``rank`` is polished."""
 
     def ended(self) -> None:
-        """Take note that the estimator is fitted."""
+        """Called when the estimator is fitted."""
 
 
 class Watch:
-    """All who watch one fit of an `AutoNMF`, as one."""
+    """All receivers of the progress of one fit of an `AutoNMF`, as one."""
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
         self._watchers: list[Watcher] = []
@@ -59,7 +59,7 @@ class Watch:
 
     @property
     def callback(self) -> Callable[[Progress], bool] | None:
-        """For the path; None where nobody watches, so that nothing is computed for nobody."""
+        """For the path; None without receivers, so that no progress is computed."""
         return self._reached if self._watchers else None
 
     def polishing(self, rank: int) -> None:
@@ -73,7 +73,7 @@ class Watch:
             watcher.ended()
 
     def _reached(self, progress: Progress) -> bool:
-        answers = [watcher(progress) for watcher in self._watchers]  # everyone is told
+        answers = [watcher(progress) for watcher in self._watchers]  # all of them are called
         return any(answers)
 
 
@@ -108,24 +108,24 @@ class Printer:
 class FitTasks:
     """A fit as the tree of tasks that scikit-learn's callbacks are called for.
 
-    ``fit`` has one ``path`` a start, numbered by the start, and a ``polish``; a path has one ``rank`` for
-    each rank that it visits. The hooks of a rank get ``metadata`` with the ``rank``, and at its end the
+    ``fit`` has a numbered ``path`` for each initialisation, and a ``polish``; a path has a ``rank`` for each
+    rank that it visits. The hooks of a rank get ``metadata`` with the ``rank``, and at its end the
     ``relative_loss`` and the ``seconds`` since the path began. A hook that returns True when a rank or a
     path ends ends the search there.
     """
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
         self._estimator, self._data = estimator, {"X": X, "y": y}
-        self._lowest = estimator.n_components or 1
+        self._lowest = estimator.n_components if isinstance(estimator.n_components, int) else 1
         n_paths = options.n_starts if isinstance(options.init, str) else 1
         self._fit = estimator._init_callback_context(max_subtasks=n_paths + 1, sequential_subtasks=False)
         self._next_id = n_paths
-        self._begun: set[int] = set()  # starts
-        self._paths: dict[int, _PathTask] = {}  # the running one of each start
+        self._begun: set[int] = set()  # initialisations
+        self._paths: dict[int, _PathTask] = {}  # the running path of each initialisation
         self._polish: Any = None
         self._stopped = False
         self._in_turn = options.n_jobs in (None, 1)
-        self._lock = Lock()  # starts may run in threads
+        self._lock = Lock()  # paths may run in threads
         self._begin(self._fit)
 
     def __call__(self, progress: Progress) -> bool:
@@ -156,7 +156,7 @@ class FitTasks:
             self._end_paths()
         elif progress.start in self._paths:
             self._end_path(progress.start)
-        again = progress.start in self._begun  # where compression misled, on X itself
+        again = progress.start in self._begun  # where compression was unreliable, on X itself
         self._fit.max_subtasks += again
         self._begun.add(progress.start)
         task = self._fit.subcontext(
@@ -202,16 +202,16 @@ class FitTasks:
 
 
 class _PathTask:
-    """A path that is being followed, and the rank that it is at."""
+    """A running path and its current rank."""
 
     def __init__(self, task: Any, lowest: int) -> None:
         self.task, self.lowest = task, lowest
         self.rank: Any = None  # the task of the rank
-        self.reached: int | None = None  # the least rank that has a task
+        self.reached: int | None = None  # the lowest rank that has a task
         self.last: Progress | None = None
 
     def is_over(self, progress: Progress) -> bool:
-        """Whether this is the progress of another search, begun after this one had reached its end."""
+        """Whether this progress is that of another search, begun after this one had ended."""
         ended = self.reached is not None and self.reached <= self.lowest < progress.rank
         return ended and progress.iteration == 1
 

@@ -111,5 +111,5 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     """``[function(item) for item in items]``, over the threads that this process may use."""
     items = list(items)
     if _pool.callers == 0 or _pool.threads == 1 or len(items) == 1:
-        return [function(item) for item in items]
+        return list(map(function, items))
     return list(_pool.workers().map(function, items))

@@ -1,10 +1,12 @@
-"""Names for the types that travel between layers, and a property that is computed once."""
+"""Types that travel between layers, values that are computed once, and random generators."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +21,65 @@ else:
         Threads would wait for each other, and a child that is forked while one of them has it for ever.
         """
 
-        def __get__(self, instance: Any, owner: Any = None) -> Any:
-            if instance is None:
-                return self
-            return instance.__dict__.setdefault(self.attrname, self.func(instance))
+        def __init__(self, func: Any) -> None:
+            super().__init__(func)
+            self.lock = nullcontext()
 
+
+Value = TypeVar("Value")
 
 Array: TypeAlias = NDArray[Any]
 """A floating-point array; factors are Fortran-ordered, so that a component is contiguous."""
 
 Seed: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 """What ``random_state`` may be."""
+
+
+class Lazy(Generic[Value]):
+    """A value that is computed when it is first needed; two threads may both compute it."""
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute: Callable[[], Value] | None = compute
+
+    @staticmethod
+    def known(value: Value) -> Lazy[Value]:
+        """One that is computed already."""
+        lazy = Lazy(lambda: value)
+        _ = lazy.value
+        return lazy
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was computed."""
+        return self._compute is None
+
+    @property
+    def value(self) -> Value:
+        """The value."""
+        compute = self._compute
+        if compute is not None:
+            self._value = compute()
+            self._compute = None  # what it was computed from is let go
+        return self._value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_compute": None, "_value": self.value}
+
+
+def as_generator(random_state: Seed) -> np.random.Generator:
+    """A NumPy generator from an int, a generator, a legacy ``RandomState`` or None.
+
+    A ``RandomState`` is advanced by one draw, so that repeated calls differ, as users of
+    scikit-learn expect.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise ValueError(
+        f"random_state must be a nonnegative int, a NumPy generator or None, got {random_state!r}"
+    )

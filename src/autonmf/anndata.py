@@ -1,4 +1,4 @@
-"""Single cells: NMF of an AnnData object, as scanpy's functions work."""
+"""NMF of an AnnData object, in the style of scanpy's functions."""
 
 from autonmf.adapters.anndata import nmf
 

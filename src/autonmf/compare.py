@@ -1,32 +1,37 @@
-"""`compare_ranks`: every method on the same matrix, in one call."""
+"""`compare_ranks`: several methods of rank selection on the same matrix."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autonmf._plots import Plottable
-from autonmf._random import as_generator
-from autonmf._types import Seed
+from autonmf._types import Seed, as_generator
 from autonmf.baselines import METHODS, Method, reads_path
-from autonmf.baselines.bounds import upper_bound
+from autonmf.baselines.common import upper_bound
 from autonmf.baselines.curve import loss_curve
-from autonmf.data import as_data
+from autonmf.distributed import as_data
 from autonmf.path import RankPath
-from autonmf.selection import RankEstimate
+from autonmf.selection import RULES, RankEstimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from autonmf.plotting import AgreementDisplay
 
 WIDTH = 110
-"""Characters of a printed line, at most."""
+"""Longest printed line."""
 
 
 class Answer(NamedTuple):
-    """What one method said."""
+    """The answer of one method."""
 
     method: str
     rank: int | None  # None if it failed
@@ -36,23 +41,23 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison(Plottable):
+class Comparison:
     """The answers of several methods on one matrix."""
 
     answers: tuple[Answer, ...]
     shape: tuple[int, int]
     max_rank: int
-    path_seconds: float  # of the path that several methods read; 0 if none did
-    estimates: dict[str, RankEstimate] = field(repr=False)  # by method, of those that did not fail
+    path_seconds: float  # for the path that several methods share; 0 if none needs it
+    estimates: dict[str, RankEstimate] = field(repr=False)  # by method, without those that failed
 
     @property
     def ranks(self) -> dict[str, int]:
-        """The rank that each method found, without those that failed."""
+        """The rank that each method found, without methods that failed."""
         return {answer.method: answer.rank for answer in self.answers if answer.rank is not None}
 
     @property
     def agreement(self) -> dict[int, int]:
-        """How many methods gave each rank, by increasing rank."""
+        """How many methods found each rank, by increasing rank."""
         return dict(sorted(Counter(self.ranks.values()).items()))
 
     @property
@@ -60,8 +65,29 @@ class Comparison(Plottable):
         """The median of the ranks; NaN if every method failed."""
         return float(np.median(list(self.ranks.values()))) if self.ranks else float("nan")
 
+    @property
+    def ours(self) -> str | None:
+        """The first method that is one of the rules of `select_rank`."""
+        return next((one.method for one in self.answers if one.method.partition("-")[0] in RULES), None)
+
+    def plot(self, ax: Axes | None = None) -> AgreementDisplay:
+        """Draw the answers side by side.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw. Default: a new figure.
+
+        Returns
+        -------
+        AgreementDisplay
+        """
+        from autonmf.plotting import AgreementDisplay
+
+        return AgreementDisplay.from_comparison(self).plot(ax)
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the evidence, as JSON would hold it."""
+        """Everything but the evidence, ready for JSON."""
         return {
             "shape": list(self.shape),
             "max_rank": self.max_rank,
@@ -80,8 +106,8 @@ class Comparison(Plottable):
             lines.append(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
         n, m = self.shape
         counts = ", ".join(f"{rank} ({count})" for rank, count in self.agreement.items())
-        lines.append(f"{n} x {m}, ranks up to {self.max_rank}; the path: {self.path_seconds:.2f} s")
-        lines.append(f"answers (methods): {counts or 'none'}; median {self.median:g}")
+        lines.append(f"{n} x {m}, ranks up to {self.max_rank}; shared path: {self.path_seconds:.2f} s")
+        lines.append(f"rank (number of methods): {counts or 'none'}; median {self.median:g}")
         return "\n".join(lines)
 
 
@@ -93,26 +119,26 @@ def compare_ranks(
     random_state: Seed = None,
     progress: bool = False,
 ) -> Comparison:
-    """Ask several methods for the rank of the same matrix.
+    """Estimate the rank of a matrix with several methods.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n, m)
         Nonnegative data.
     methods : "all" or sequence of str
-        Names in `autonmf.baselines.METHODS`.
+        Names from `autonmf.baselines.METHODS`.
     max_rank : int, optional
         The largest rank to consider. Default: min(⌈min(n, m)/2⌉, 50). SVHT counts singular values and may
-        answer more.
+        return more.
     random_state : int, generator or None
-        Seed. With an int each method answers as it would if called with that int by itself.
+        Seed. With an int, each method returns what it returns when called alone with that int.
     progress : bool
-        Show a progress bar.
+        Show which method is running, on the standard error stream.
 
     Returns
     -------
     Comparison
-        Print it for a table. A method that fails has its error in place of a reason, and no rank.
+        Printing it shows a table. A method that fails has no rank, and its error message as the reason.
 
     Examples
     --------
@@ -124,16 +150,19 @@ def compare_ranks(
     {3: 3}
     """
     data = as_data(X)
-    chosen = _chosen(methods)
+    chosen = _find_methods(methods)
     largest = upper_bound(data.shape, max_rank)
-    seed = random_state if isinstance(random_state, int | np.integer) else _drawn(random_state)
+    seed = random_state
+    if not isinstance(seed, int | np.integer):  # one seed for all methods
+        seed = int(as_generator(seed).integers(2**31))
     answers, estimates = [], {}
     shared: RankPath | None = None
-    with _steps(len(chosen) + 1, progress) as begin:
+    with _show_steps(len(chosen) + 1, progress) as begin:
         began = time.monotonic()
         if any(reads_path(method) for method in chosen.values()):
             begin("path")
-            shared = _path_or_none(data, largest, seed)
+            with suppress(Exception):  # each method then reports its own error
+                shared = loss_curve(data, max_rank=largest, random_state=seed)
         path_seconds = time.monotonic() - began
         for name, method in chosen.items():
             begin(name)
@@ -150,7 +179,7 @@ def compare_ranks(
     return Comparison(tuple(answers), data.shape, largest, path_seconds, estimates)
 
 
-def _chosen(methods: str | Sequence[str]) -> dict[str, Method]:
+def _find_methods(methods: str | Sequence[str]) -> dict[str, Method]:
     names = list(METHODS) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ValueError("methods is empty: name at least one")
@@ -161,35 +190,16 @@ def _chosen(methods: str | Sequence[str]) -> dict[str, Method]:
     return {name: METHODS[name] for name in names}
 
 
-def _drawn(random_state: Seed) -> int:
-    """One seed for all methods, from whatever else was given."""
-    return int(as_generator(random_state).integers(2**31))
-
-
-def _path_or_none(data: Any, max_rank: int, seed: int) -> RankPath | None:
-    """The path that methods share. If it fails, each that reads one will try, and say what is wrong."""
-    try:
-        return loss_curve(data, max_rank=max_rank, random_state=seed)
-    except Exception:
-        return None
-
-
 @contextmanager
-def _steps(total: int, shown: bool) -> Iterator[Any]:
-    """A function to call with the name of each step as it begins; draws a bar if asked."""
+def _show_steps(total: int, shown: bool) -> Iterator[Callable[[str], None]]:
+    """A function to call with the name of each step as it begins; prints one line that is overwritten."""
     if not shown:
         yield lambda name: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    steps = count(1)
 
-    columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns) as bar:
-        task = bar.add_task("", total=total)
-        started = [-1]
+    def begin(name: str) -> None:
+        print(f"\r[{next(steps)}/{total}] {name:<12}", end="", file=sys.stderr, flush=True)
 
-        def begin(name: str) -> None:
-            started[0] += 1
-            bar.update(task, completed=started[0], description=name)
-
-        yield begin
-        bar.update(task, completed=total, description="done")
+    yield begin
+    print(f"\r{'done':<20}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, cast
@@ -14,19 +15,23 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_n_features, _num_samples, check_is_fitted, validate_data
 
 from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
-from autonmf._input import checked, opened_data
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import Data, as_rows
-from autonmf.data.spread import is_dask
-from autonmf.factorisation import factorise, refine
-from autonmf.model.lazy import lazy_projection
-from autonmf.model.projection import project
-from autonmf.path import PathOptions, RankPath, Scales
-from autonmf.path.rescaling import scaled_init
+from autonmf.data import (
+    Stored,
+    as_rows,
+    fill_masked_array,
+    is_stored,
+    open_stored,
+    refuse_non_matrix,
+)
+from autonmf.distributed import is_dask, map_chunks, open_data
+from autonmf.fit import factorise, refine
+from autonmf.losses import FROBENIUS
+from autonmf.path import PathOptions, RankPath, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.solvers import Solver
 
@@ -43,11 +48,11 @@ class AutoNMF(
 
     Parameters
     ----------
-    n_components : int, optional
-        None: the data decide. An int runs the path down to it and stops.
+    n_components : int or "auto", optional
+        None or "auto": the data decide. An int runs the path down to it and stops.
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
-    solver : {"pasm", "s-ipalm", "ipalm", "palm"}
+    solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"}
         The algorithm; see `rank_path`.
     grid : {"exact", "adaptive"}
         "exact" visits every rank; "adaptive" is the paper's grid of λ.
@@ -59,11 +64,11 @@ class AutoNMF(
     mu : float
         Weight of the squared norms of the factors, in units of the scaled X.
     tol : float
-        Tolerance of the stop rule.
+        Tolerance of the stopping criteria.
     max_iter : int
         Iterations at one rank at most.
     n_starts : int
-        Random initial points; each rank keeps its best solution (by default that of the evened copy of X).
+        Random initial points; each rank keeps its best solution (by default that of the equilibrated X).
     init : {"random", "nndsvd", "nndsvda"} or (U, V)
         Initial point.
     engine : {"auto", "direct", "compressed"}
@@ -74,7 +79,7 @@ class AutoNMF(
     time_budget : float, optional
         Seconds for the path.
     n_jobs : int, optional
-        Threads over which starts are spread.
+        Threads that initial points are distributed over.
     verbose : int
         1 prints a line for each rank.
     random_state : int, generator or None
@@ -97,7 +102,7 @@ class AutoNMF(
     rank_estimate_ : RankEstimate or None
         The choice and the evidence for it; None if ``n_components`` was given.
     polished_ : bool
-        Whether the factors were iterated on X until the stop rule held.
+        Whether the factors were iterated on X until a stopping criterion held.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X has feature names
 
@@ -118,10 +123,10 @@ class AutoNMF(
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         max_rank: int | None = None,
-        solver: str | Solver = "pasm",
+        solver: str | Solver = "auto",
         grid: str = "exact",
         rule: str = "auto",
         tau: float | None = None,
@@ -203,13 +208,13 @@ class AutoNMF(
         return self._project(X)
 
     def _project(self, X: Any, weights: Any = None) -> Array:
+        X = self._check(X, reset=False)
         if is_dask(X):
-            projection: Array = lazy_projection(checked(self, X, reset=False), self.components_.T)
-            return projection
-        data = as_rows(checked(self, X, reset=False), missing=self.missing, weights=weights)
+            return cast(Array, map_chunks(X, partial(_project_chunk, self.components_.T), self.n_components_))
+        data = as_rows(X, missing=self.missing, weights=weights)
         V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
-            return np.ascontiguousarray(project(data, V).W)
+            return np.ascontiguousarray(FROBENIUS.project(data, V).W)
 
     def inverse_transform(self, X: Any) -> Array:
         """W H: the samples that the rows of W (named X, as scikit-learn has it) stand for.
@@ -220,7 +225,7 @@ class AutoNMF(
         W = X if is_dask(X) else np.asarray(cast(Any, X).toarray() if sparse.issparse(X) else X)
         if W.ndim != 2 or W.shape[1] != self.n_components_:
             raise ValueError(
-                f"inverse_transform needs an array with {self.n_components_} columns, one a component; "
+                f"inverse_transform needs an array with {self.n_components_} columns, one per component; "
                 f"got shape {W.shape}"
             )
         return cast(Array, W @ self.components_)
@@ -247,9 +252,9 @@ class AutoNMF(
             U, V = (factor.astype(self.components_.dtype) for factor in (point.U, point.V))
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
-            X = checked(self, X, reset=False)
-            with opened_data(X, self.missing, sample_weight, weights) as (data, scales):
-                refined = refine(data, self.path_, rank, self._options(), scales)
+            X = self._check(X, reset=False)
+            with open_data(X, missing=self.missing, sample_weight=sample_weight, weights=weights) as opened:
+                refined = refine(opened, self.path_, rank, self._options())
                 other._set_factors(*refined, polished=True)
         return other
 
@@ -270,9 +275,9 @@ class AutoNMF(
         Path
         """
         check_is_fitted(self)
-        import autonmf
+        import autonmf.report
 
-        return cast(Path, autonmf._write_report(self, file, X=X, **options))
+        return autonmf.report.write_report(self, file, X=X, **options)
 
     @property
     def path_(self) -> RankPath:
@@ -290,24 +295,37 @@ class AutoNMF(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
-        X = checked(self, X)
-        with opened_data(X, self.missing, sample_weight, weights) as (data, scales):
-            W = self._factorise(X, y, data, scales)
-        return self._project(X) if is_dask(X) else W
+    def _check(self, X: Any, *, reset: bool = True) -> Any:
+        """X as scikit-learn wants it; values are checked when it is opened, in one pass and with advice.
 
-    def _factorise(self, X: Any, y: Any, data: Data, scales: Scales | None) -> Array:
+        What lies in a file or on a cluster stays there: scikit-learn would load it.
+        """
+        X = fill_masked_array(X) if self.missing == "mask" else X
+        X = open_stored(X) if is_stored(X) else X
+        if isinstance(X, Stored) or is_dask(X):
+            _check_n_features(self, X, reset=reset)
+            return X
+        refuse_non_matrix(X)
+        dtypes = [np.float64, np.float32]
+        return validate_data(
+            self, X, reset=reset, ensure_all_finite=False, accept_sparse=("csr", "csc"), dtype=dtypes
+        )
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
+        X = self._check(X)
         options = self._options()
         watch = Watch(self, options, X, y)
-        found = factorise(
-            data,
-            replace(options, callback=watch.callback, init=scaled_init(options.init, scales)),
-            n_components=self.n_components,
-            rule=self.rule,
-            tau=self.tau,
-            reached=watch.polishing,
-            scales=scales,
-        )
+        with open_data(X, missing=self.missing, sample_weight=sample_weight, weights=weights) as opened:
+            found = factorise(
+                opened,
+                replace(options, callback=watch.callback),
+                n_components=None if _is_auto(self.n_components) else cast("int | None", self.n_components),
+                rule=self.rule,
+                tau=self.tau,
+                on_polish=watch.polishing,
+            )
+            self._path, self.rank_estimate_, self.n_iter_ = found.lazy_path, found.estimate, found.n_iter
+            self._set_factors(found.W, found.H, found.loss, polished=True)
         if not found.converged:
             warnings.warn(
                 f"the polish at rank {found.rank} did not converge in max_iter={self.max_iter} iterations; "
@@ -315,10 +333,8 @@ class AutoNMF(
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._path, self.rank_estimate_, self.n_iter_ = found.late_path, found.estimate, found.n_iter
-        self._set_factors(found.W, found.H, found.loss, polished=True)
         watch.ended()
-        return found.W
+        return self._project(X) if is_dask(X) else cast(Array, found.W)
 
     def _options(self) -> PathOptions:
         return PathOptions(
@@ -331,6 +347,7 @@ class AutoNMF(
             init=self.init,
             n_starts=self.n_starts,
             engine=self.engine,
+            missing=self.missing,
             time_budget=self.time_budget,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
@@ -343,3 +360,14 @@ class AutoNMF(
         energies = np.square(H, dtype=np.float64).sum(axis=1)
         self.explained_variance_ = np.asarray(W.var(axis=0, dtype=np.float64)) * energies
         self.polished_ = polished
+
+
+def _project_chunk(V: Array, X: Any) -> Array:
+    """W of a chunk of a Dask array."""
+    dtype = np.float32 if X.dtype in (np.float16, np.float32) else np.float64
+    return project_rows(X, np.asfortranarray(V, dtype=dtype))
+
+
+def _is_auto(n_components: Any) -> bool:
+    """Whether the data decide; another string is refused with the other values that are no number."""
+    return n_components is None or (isinstance(n_components, str) and n_components == "auto")

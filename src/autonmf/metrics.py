@@ -36,7 +36,7 @@ def recovery_error(W_true: ArrayLike, W: ArrayLike) -> float:
     >>> recovery_error(np.eye(3), 5 * np.eye(3)[:, [2, 0, 1]])
     0.0
     """
-    truth, estimate = _unit_columns(W_true), _unit_columns(W)
+    truth, estimate = unit_columns(W_true), unit_columns(W)
     if truth.shape[0] != estimate.shape[0]:
         raise ValueError(
             f"both factors need the same number of rows, got {truth.shape[0]} and {estimate.shape[0]}"
@@ -52,7 +52,8 @@ def recovery_error(W_true: ArrayLike, W: ArrayLike) -> float:
     return float(np.linalg.norm(truth - aligned) + np.linalg.norm(unmatched))
 
 
-def _unit_columns(W: ArrayLike) -> Array:
+def unit_columns(W: ArrayLike) -> Array:
+    """The columns scaled to unit norm; zero columns stay zero."""
     array = np.array(W, dtype=np.float64)
     if array.ndim != 2:
         raise ValueError(f"a factor is a matrix, got {array.ndim} dimension(s)")

@@ -1,4 +1,4 @@
-"""Automatic relevance determination: the posterior descends, and what is not needed is switched off."""
+"""Automatic relevance determination: the posterior descends, and superfluous components are removed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_block_converges_to_its_minimiser(prior: str, update: str) -> None:
     scales = np.array([0.2, 0.05, 0.5])
     product, gram = X @ V, V.T @ V
     for _ in range(4000):
-        U = posterior.descended(U, product, gram, scales, update)
+        U = posterior.update_block(U, product, gram, scales, update)
     found = minimize(
         lambda u: posterior.value(u.reshape(7, 3), V, scales), np.ones(21), bounds=[(0, None)] * 21,
         method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000, "maxfun": 100_000},
@@ -125,7 +125,7 @@ def test_more_noise_keeps_fewer(easy: np.ndarray) -> None:
     assert ard_nmf(easy, max_rank=8, noise=0.1, random_state=0).rank == 4
     heavy = ard_nmf(easy, max_rank=8, noise=100.0, random_state=0)
     assert heavy.rank == 1
-    assert "switched off" in heavy.warnings[0]
+    assert "removed" in heavy.warnings[0]
 
 
 def test_nothing_switched_off(easy: np.ndarray) -> None:

@@ -12,8 +12,7 @@ from scipy.optimize import nnls
 
 from autonmf import rank_path
 from autonmf.baselines import cross_validate
-from autonmf.baselines.bicv import hidden_blocks
-from autonmf.baselines.cross_validation import ITERATIONS
+from autonmf.baselines.cross_validation import ITERATIONS, held_out_blocks
 from autonmf.datasets import make_low_rank
 
 KINDS = ("wold", "bicv")
@@ -83,7 +82,7 @@ def test_bicv_by_brute_force(folds: Any) -> None:
     ranks = [1, 2, 3, 4]
     errors = []
     rng = np.random.default_rng(5)
-    for rows, columns in hidden_blocks(X.shape, folds, rng):
+    for rows, columns in held_out_blocks(X.shape, folds, rng):
         A, B = X[rows][:, columns], X[rows][:, ~columns]
         C, D = X[~rows][:, columns], X[~rows][:, ~columns]
         path = rank_path(D, 4, budget=lambda rank: ITERATIONS, random_state=rng.spawn(1)[0])
@@ -102,21 +101,21 @@ def test_bicv_by_brute_force(folds: Any) -> None:
 
 def test_every_row_and_column_is_hidden() -> None:
     rng = np.random.default_rng(0)
-    pairs = list(hidden_blocks((23, 17), 4, rng))
+    pairs = list(held_out_blocks((23, 17), 4, rng))
     assert len(pairs) == 4
     assert_array_equal(np.sum([rows for rows, _ in pairs], axis=0), 1)
     assert_array_equal(np.sum([columns for _, columns in pairs], axis=0), 1)
-    crossed = np.sum([np.outer(*pair) for pair in hidden_blocks((23, 17), (3, 2), rng)], axis=0)
+    crossed = np.sum([np.outer(*pair) for pair in held_out_blocks((23, 17), (3, 2), rng)], axis=0)
     assert_array_equal(crossed, 1)
 
 
 def test_plausible_ranks_are_those_the_folds_cannot_tell_apart() -> None:
     """Differences are taken fold by fold: what all folds have in common says nothing."""
-    from autonmf.baselines.cross_validation import _Errors, _least
+    from autonmf.baselines.cross_validation import _choose_rank
 
     common = np.array([[10.0], [20.0], [30.0]])
     by_fold = common + np.array([[5.0, 1.0, 1.1, 2.0], [5.0, 1.0, 0.95, 2.0], [5.0, 1.0, 1.0, 2.0]])
-    estimate = _least(_Errors(np.array([1, 2, 3, 4]), by_fold), "cv")
+    estimate = _choose_rank(np.array([1, 2, 3, 4]), by_fold, "cv")
     assert estimate.rank == 2
     assert estimate.plausible == (2, 3)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from autonmf.baselines import parallel_analysis
-from autonmf.baselines.entries import permuted_columns
+from autonmf.baselines.common import permute_columns
 from autonmf.data import wrap
 
 
@@ -23,7 +23,7 @@ def test_easy_case(easy: np.ndarray) -> None:
 
 
 def test_columns_are_kept_and_rows_are_not(easy: np.ndarray) -> None:
-    shuffled = permuted_columns(wrap(easy), np.random.default_rng(0)).X
+    shuffled = permute_columns(wrap(easy), np.random.default_rng(0)).X
     assert_array_equal(np.sort(shuffled, axis=0), np.sort(easy, axis=0))
     assert (np.sort(shuffled, axis=1) != np.sort(easy, axis=1)).any()
     orders = [np.argsort(np.argsort(shuffled[:, j])) for j in (0, 1)]
@@ -33,7 +33,7 @@ def test_columns_are_kept_and_rows_are_not(easy: np.ndarray) -> None:
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
 def test_sparse_is_permuted_like_dense(easy: np.ndarray, kind: type) -> None:
     X = np.where(easy > 2, easy, 0)
-    dense, stored = (permuted_columns(wrap(Z), np.random.default_rng(3)) for Z in (X, kind(X)))
+    dense, stored = (permute_columns(wrap(Z), np.random.default_rng(3)) for Z in (X, kind(X)))
     assert sparse.issparse(stored.X)
     assert_array_equal(stored.X.toarray(), dense.X)
     answers = [parallel_analysis(Z, max_rank=6, n_permutations=3, random_state=0) for Z in (X, kind(X))]

@@ -13,8 +13,8 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_samples, silhouette_score
 
 from autonmf.baselines import stability
-from autonmf.baselines.agreement import (
-    ambiguous_share,
+from autonmf.baselines.restarts import (
+    ambiguous_fraction,
     component_clusters,
     component_silhouette,
     consensus,
@@ -125,13 +125,13 @@ def test_cophenetic_correlation_is_that_of_scipy() -> None:
 def test_perfect_consensus() -> None:
     shared = consensus([np.array([0, 0, 1, 1, 2])] * 4)
     assert_allclose(cophenetic_correlation(shared), 1.0)
-    assert ambiguous_share(shared) == 0.0
+    assert ambiguous_fraction(shared) == 0.0
     assert cophenetic_correlation(np.ones((4, 4))) == 1.0
 
 
-def test_ambiguous_share_by_hand() -> None:
+def test_ambiguous_fraction_by_hand() -> None:
     shared = np.array([[1.0, 0.05, 0.5], [0.05, 1.0, 0.95], [0.5, 0.95, 1.0]])
-    assert_allclose(ambiguous_share(shared), 1 / 3)
+    assert_allclose(ambiguous_fraction(shared), 1 / 3)
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)

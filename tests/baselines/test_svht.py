@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from autonmf.baselines import marchenko_pastur, svht
-from autonmf.baselines.entries import singular_values
-from autonmf.baselines.thresholding import median_factor, noise_level, threshold_factor
+from autonmf.baselines import svht
+from autonmf.baselines.common import singular_values
+from autonmf.baselines.spectrum import marchenko_pastur_median, median_factor, noise_level, threshold_factor
 
 BETAS = (1e-6, 0.017, 0.1, 0.5, 0.9, 0.9999, 1.0)
 
@@ -53,7 +53,7 @@ def test_median_halves_the_density(beta: float) -> None:
         density = np.nan_to_num(np.sqrt((high - x) * (x - low)) / (2 * np.pi * beta * x), posinf=0.0)
     share = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(x))])
     assert_allclose(share[-1], 1.0, atol=2e-3)  # at beta = 1 the density is infinite at zero
-    median = marchenko_pastur.median(beta)
+    median = marchenko_pastur_median(beta)
     assert low <= median <= high
     assert_allclose(np.interp(median, x, share / share[-1]), 0.5, atol=1e-3 if beta == 1.0 else 1e-6)
 
@@ -61,13 +61,13 @@ def test_median_halves_the_density(beta: float) -> None:
 def test_median_of_a_wishart_matrix() -> None:
     n, m = 3000, 1200
     values = np.linalg.svd(np.random.default_rng(0).standard_normal((n, m)) / np.sqrt(n), compute_uv=False)
-    assert_allclose(marchenko_pastur.median(m / n), np.median(values**2), rtol=2e-3)
+    assert_allclose(marchenko_pastur_median(m / n), np.median(values**2), rtol=2e-3)
 
 
 @pytest.mark.parametrize("beta", [0.0, -0.1, 1.1, np.nan])
 def test_ratio_out_of_range(beta: float) -> None:
     with pytest.raises(ValueError, match="beta"):
-        marchenko_pastur.median(beta)
+        marchenko_pastur_median(beta)
 
 
 def test_published_constants() -> None:

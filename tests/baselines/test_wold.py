@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from autonmf.baselines.wold import RIDGE, SWEEPS, EntryFolds, PartlySeen, masked_path
-from autonmf.data import as_data
+from autonmf.baselines.common import read_rows
+from autonmf.baselines.wold import RIDGE, SWEEPS, EntryFolds, TrainingData, masked_path
+from autonmf.data import as_data, row_blocks
 from autonmf.datasets import make_low_rank
 from autonmf.kernels.reference import hals_sweeps
 
@@ -17,13 +20,11 @@ TALL = EntryFolds((40_000, 30), 4, seed=3)  # several blocks of rows
 
 
 def mask(folds: EntryFolds, fold: int) -> np.ndarray:
-    from autonmf.data.blocks import row_blocks
-
     return np.vstack([folds.in_fold(fold, block) for block in row_blocks(folds.shape)])
 
 
-def partly(X: np.ndarray, fold: int = 0, folds: EntryFolds = FOLDS) -> PartlySeen:
-    return PartlySeen(as_data(X).rows, folds, fold).scaled()
+def partly(X: np.ndarray, fold: int = 0, folds: EntryFolds = FOLDS) -> TrainingData:
+    return TrainingData(partial(read_rows, as_data(X)), folds, fold).scaled()
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def test_many_blocks_of_rows_are_one_matrix() -> None:
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
 def test_dense_and_sparse_give_the_same_bits(X: np.ndarray, kind: type) -> None:
     X = np.where(X > 1, X, 0)
-    dense, stored = partly(X), PartlySeen(as_data(kind(X)).rows, FOLDS, 0).scaled()
+    dense, stored = partly(X), TrainingData(partial(read_rows, as_data(kind(X))), FOLDS, 0).scaled()
     for part in (dense, stored):
         assert part.scale == dense.scale
     start = dense.start(3, np.random.default_rng(0))

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+pytest.importorskip("typer", reason='the command line needs typer and rich: pip install "autonmf[cli]"')
+
 from autonmf.cli import main
 
 

@@ -28,7 +28,7 @@ def examples() -> list[tuple[str, str]]:
 def test_the_examples_print_what_they_show(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
-    for name, start in (("autonmf", "-m autonmf.cli"), ("python", "")):
+    for name, start in (("autonmf", "-m autonmf"), ("python", "")):
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n')
         (programs / name).chmod(0o755)
     (tmp_path / "empty").mkdir()

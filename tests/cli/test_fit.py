@@ -12,15 +12,14 @@ import pytest
 from scipy import io, sparse
 
 from autonmf import AutoNMF, RankPath
-from autonmf.cli.choices import Grid, Normalisation, Rule, Solver
-from autonmf.cli.output import FILES
-from autonmf.cli.recipe import recipe_of
-from autonmf.cli.settings import Input, Look, Page, Search
-from autonmf.path import GRIDS
-from autonmf.readers import read_matrix
-from autonmf.readers.normalising import NORMALISATIONS, normalized
-from autonmf.selection.rules import RULES
-from autonmf.solvers import make_solver
+from autonmf.cli.arguments import Input, Look, Page, Search
+from autonmf.cli.fit import FILES
+from autonmf.cli.report import write_recipe
+from autonmf.data.validation import MISSING
+from autonmf.io import NORMALIZATIONS, normalize, read_matrix
+from autonmf.path import GRIDS, PathOptions
+from autonmf.selection import RULES
+from autonmf.solvers import SOLVERS
 
 
 def test_says_what_it_found(run, counts: Path) -> None:
@@ -119,14 +118,29 @@ def test_options_reach_the_search(run, counts: Path) -> None:
     assert found["path"][-1]["rank"] <= 6
 
 
-def test_names_of_solvers_grids_and_the_like() -> None:
-    assert set(Grid) == set(GRIDS)
-    assert tuple(Rule) == RULES
-    assert tuple(Normalisation) == NORMALISATIONS
-    assert all(make_solver(name.value) for name in Solver)
-    with pytest.raises(ValueError, match="choose one of ") as caught:
-        make_solver("nothing")
-    assert set(str(caught.value).partition("choose one of ")[2].split(", ")) == set(Solver)
+@pytest.mark.parametrize(
+    ("option", "names", "default"),
+    [
+        ("--solver", SOLVERS, PathOptions.solver),
+        ("--grid", GRIDS, PathOptions.grid),
+        ("--rule", RULES, AutoNMF().rule),
+        ("--normalize", NORMALIZATIONS, None),
+        ("--missing", MISSING, None),
+    ],
+)
+def test_help_lists_what_can_be_chosen(run, option: str, names: list[str], default: str | None) -> None:
+    help_text = re.sub(r"[\s│]+", " ", run("fit", "--help").out)
+    text = help_text.partition(f"{option} NAME ")[2].partition(" --")[0]
+    assert all(re.search(rf"\b{name}\b", text) for name in names)
+    assert default is None or f"{default} (default)" in text
+
+
+def test_what_is_not_given_is_left_to_the_path() -> None:
+    assert Search().path_options() == PathOptions(random_state=0)
+    assert Search().rule_options() == {}
+    assert Search(n_starts=3, grid="adaptive", seed=4).path_options() == PathOptions(
+        n_starts=3, grid="adaptive", random_state=4
+    )
 
 
 def test_jumped_over(run, counts: Path) -> None:
@@ -197,16 +211,18 @@ def test_bad_arrays(run, tmp_path: Path, array: np.ndarray) -> None:
     [
         ([], "Missing argument 'FILE'"),
         (["--nonsense"], "No such option"),
-        (["--tau", "0"], "0.0 is not a positive number"),
-        (["--tau", "nan"], "nan is not a positive number"),
+        (["--tau", "0"], "--tau must be positive, got 0.0"),
+        (["--tau", "nan"], "--tau must be positive, got nan"),
         (["--n-components", "0"], "--n-components"),
         (["--n-starts", "many"], "--n-starts"),
+        (["--n-starts", "0"], "--n-starts must be a positive integer, got 0"),
+        (["--max-rank", "-1"], "--max-rank must be a positive integer, got -1"),
         (["--solver", "magic"], "'magic' is not one of"),
         (["--n-components", "41"], "use 40 or less"),
         (["--n-components", "9", "--max-rank", "5"], "raise --max-rank"),
         (["--out", "counts.csv"], "is a file; name a folder"),
         (["--out", "-", "--json"], "choose one of them"),
-        (["--rule", "auto", "--tau", "3"], "--tau belongs to --rule marginal"),
+        (["--rule", "auto", "--tau", "3"], "has no threshold"),
         (["--rule", "elbow"], "'elbow' is not one of 'auto', 'marginal'"),
         (["--normalize", "zscore"], "'zscore' is not one of 'log1p', 'tfidf', 'max'"),
     ],
@@ -231,7 +247,7 @@ def test_no_memory(run, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("autonmf.cli.reading.read_matrix", exhausted)
+    monkeypatch.setattr("autonmf.cli.factorise.read_matrix", exhausted)
     result = run("fit", counts)
     assert (result.code, result.err.count("\n")) == (1, 1)
     assert "not enough memory" in result.err
@@ -241,12 +257,12 @@ def test_interrupted_while_reading(run, counts: Path, monkeypatch: pytest.Monkey
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("autonmf.cli.reading.read_matrix", interrupted)
+    monkeypatch.setattr("autonmf.cli.factorise.read_matrix", interrupted)
     result = run("fit", counts)
     assert (result.code, result.out, result.err.strip()) == (130, "", "error: interrupted")
 
 
-@pytest.mark.parametrize("how", NORMALISATIONS)
+@pytest.mark.parametrize("how", NORMALIZATIONS)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_normalised(run, counts: Path, low_rank: np.ndarray, how: str, transposed: bool) -> None:
     out = counts.parent / "out"
@@ -254,7 +270,7 @@ def test_normalised(run, counts: Path, low_rank: np.ndarray, how: str, transpose
     result = run("fit", counts, "--normalize", how, "--out", out, *options)
     assert result.code == 0
     assert f"{', transposed' if transposed else ''}, {how}\n" in result.out
-    model = AutoNMF(random_state=0).fit(normalized(low_rank.T if transposed else low_rank, how))
+    model = AutoNMF(random_state=0).fit(normalize(low_rank.T if transposed else low_rank, how))
     np.testing.assert_allclose(np.load(out / "H.npy"), model.components_, rtol=1e-5, atol=1e-8)
     assert json.loads((out / "summary.json").read_text())["normalized"] == how
 
@@ -300,10 +316,10 @@ def test_numbers_in_the_header_are_pointed_out(run, tmp_path: Path, low_rank: np
     assert json.loads(run("fit", tmp_path / "s.csv", "--json", "--no-header").out)["shape"] == [61, 40]
 
 
-@pytest.mark.parametrize("how", NORMALISATIONS)
+@pytest.mark.parametrize("how", NORMALIZATIONS)
 def test_the_recipe_of_a_normalised_matrix_is_true(run, counts: Path, how: str) -> None:
-    given = Input(file=counts, transpose=True, normalize=Normalisation(how))
-    recipe = recipe_of(given, Search(max_rank=6, rule=Rule.marginal), Look(), Page())
+    given = Input(file=counts, transpose=True, normalize=how)
+    recipe = write_recipe(given, Search(max_rank=6, rule="marginal"), Look(), Page())
     names: dict[str, AutoNMF] = {}
     exec(recipe.python, names)
     _, _, *options = shlex.split(recipe.shell)

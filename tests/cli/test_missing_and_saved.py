@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from autonmf import AutoNMF
-from autonmf.cli.factorise import TYPED
+from autonmf.cli.factorise import COMMAND_ADVICE
 from autonmf.data import as_data
-from autonmf.readers import npy, read_matrix
+from autonmf.io import checks, read_matrix
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_empty_cells_are_left_out(run, with_holes: Path, holes: np.ndarray) -> N
     model = AutoNMF(missing="mask", random_state=0).fit(holes)
     assert (summary["rank"], summary["missing"]) == (model.n_components_, "mask") == (3, "mask")
     assert summary["reconstruction_error"] == pytest.approx(model.reconstruction_err_)
-    assert "missing entries left out" in run("fit", with_holes, "--missing", "mask").out
+    assert "missing entries masked" in run("fit", with_holes, "--missing", "mask").out
 
 
 def test_they_are_refused_unless_asked_for(run, with_holes: Path) -> None:
@@ -48,7 +48,7 @@ def test_they_are_refused_unless_asked_for(run, with_holes: Path) -> None:
 
 
 def test_the_advice_that_is_put_in_other_words_exists(holes: np.ndarray) -> None:
-    for X, advice in zip((holes, -np.ones((2, 2)), np.full((2, 2), 1e200)), TYPED, strict=True):
+    for X, advice in zip((holes, -np.ones((2, 2)), np.full((2, 2), 1e200)), COMMAND_ADVICE, strict=True):
         with pytest.raises(ValueError, match=re.escape(advice)):
             as_data(X)
 
@@ -70,7 +70,7 @@ def test_a_large_array_stays_in_its_file(
 ) -> None:
     np.save(tmp_path / "x.npy", low_rank)
     inside = json.loads(run("fit", tmp_path / "x.npy", "--json").out)
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     assert isinstance(read_matrix(tmp_path / "x.npy").X, np.memmap)
     mapped = json.loads(run("fit", tmp_path / "x.npy", "--json").out)
     assert mapped["path"] == inside["path"]
@@ -85,7 +85,7 @@ def test_a_large_array_that_is_not_all_there(
     np.save(tmp_path / "x.npy", low_rank)
     content = (tmp_path / "x.npy").read_bytes()
     (tmp_path / "x.npy").write_bytes(content[: len(content) // 2])
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     done = run("fit", tmp_path / "x.npy")
     assert done.code == 1
     assert "truncated" in done.err

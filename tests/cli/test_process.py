@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-COMMAND = [sys.executable, "-m", "autonmf.cli"]
+COMMAND = [sys.executable, "-m", "autonmf"]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -39,6 +39,30 @@ def test_a_bad_file_is_no_crash(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_without_typer_it_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('not here', name='typer')")
+    done = call("info", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == 'error: the command line needs typer: pip install "autonmf[cli]"\n'
+
+
+def test_the_core_needs_neither_typer_nor_rich(tmp_path: Path) -> None:
+    for name in ("typer", "rich", "click"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not here')")
+    code = (
+        "import numpy as np; from autonmf import AutoNMF, compare_ranks, rank_path, select_rank\n"
+        "X = np.random.default_rng(0).random((30, 3)) @ np.random.default_rng(1).random((3, 20))\n"
+        "AutoNMF(max_rank=5, verbose=1, random_state=0).fit(X)\n"
+        "print(select_rank(rank_path(X, max_rank=5, random_state=0), 'marginal').rank)\n"
+        "print(compare_ranks(X, ['bic', 'svht'], max_rank=5, random_state=0, progress=True))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[AutoNMF] rank" in done.stdout
 
 
 def test_help_is_light() -> None:

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from autonmf import rank_path
-from autonmf.cli import progress as reporting
-from autonmf.cli.choices import Grid, Solver
-from autonmf.cli.pace import Pace
-from autonmf.cli.settings import Search
-from autonmf.path import Progress
+from autonmf.cli.arguments import Search
+from autonmf.cli.progress import RemainingTime, describe, duration, show_progress
+from autonmf.path import GRIDS, Progress
 
 
 def at(rank: int, seconds: float = 7.2, start: int = 0, n_starts: int = 1, iteration: int = 3) -> Progress:
@@ -32,7 +30,7 @@ def at(rank: int, seconds: float = 7.2, start: int = 0, n_starts: int = 1, itera
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_no_progress_without_a_terminal(capsys: pytest.CaptureFixture[str], quiet: bool) -> None:
-    with reporting.progress("counts.csv", Search(), quiet=quiet) as reporter:
+    with show_progress("counts.csv", Search(), quiet=quiet) as reporter:
         reporter.reached(at(20))
         reporter.polishing(19)
     assert capsys.readouterr() == ("", "")
@@ -53,7 +51,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     def show(width: int, *reached: Progress) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-        with reporting.progress("[counts].csv", Search()) as reporter:
+        with show_progress("[counts].csv", Search()) as reporter:
             for progress in reached:
                 reporter.reached(progress)
                 reporter.bar.refresh()
@@ -81,51 +79,51 @@ def test_narrow_terminals_have_one_line(shown, width: int) -> None:
 
 
 def test_described() -> None:
-    assert reporting.describe(at(19, n_starts=3), None) == "start 1 of 3, rank 19, relative loss 1.23e-02"
-    assert reporting.describe(at(19), 200.0) == "rank 19, relative loss 1.23e-02, about 3 min left"
-    assert reporting.describe(at(19, n_starts=3), 9.6, short=True) == "rank 19, about 10 s left"
-    assert [reporting.duration(s) for s in (0.2, 99.4, 100, 5999, 36_000)] == [
+    assert describe(at(19, n_starts=3), None) == "start 1 of 3, rank 19, relative loss 1.23e-02"
+    assert describe(at(19), 200.0) == "rank 19, relative loss 1.23e-02, about 3 min left"
+    assert describe(at(19, n_starts=3), 9.6, short=True) == "rank 19, about 10 s left"
+    assert [duration(s) for s in (0.2, 99.4, 100, 5999, 36_000)] == [
         "0 s", "99 s", "2 min", "100 min", "10 h"
     ]  # fmt: skip
 
 
 def test_too_early_to_tell() -> None:
-    pace = Pace(Search())
-    assert pace.left(at(50, 3.0)) is None
-    assert pace.left(at(49, 3.5)) is None
-    assert pace.left(at(45, 5.0)) > 0
+    remaining = RemainingTime(Search())
+    assert remaining.estimate(at(50, 3.0)) is None
+    assert remaining.estimate(at(49, 3.5)) is None
+    assert remaining.estimate(at(45, 5.0)) > 0
 
 
-@pytest.mark.parametrize("grid", list(Grid))
-def test_the_share_grows_from_none_to_all(grid: Grid) -> None:
-    pace = Pace(Search(grid=grid))
+@pytest.mark.parametrize("grid", GRIDS)
+def test_the_fraction_grows_from_none_to_all(grid: str) -> None:
+    remaining = RemainingTime(Search(grid=grid))
     places = [at(r, start=s, n_starts=2, iteration=1) for s in (0, 1) for r in range(50, 0, -1)]
-    shares = [pace.share(place) for place in places]
-    assert shares == sorted(shares)
-    assert 0 <= shares[0] < 0.02
-    assert pace.share(at(1, start=1, n_starts=2, iteration=99)) == 1.0
+    fractions = [remaining.fraction_done(place) for place in places]
+    assert fractions == sorted(fractions)
+    assert 0 <= fractions[0] < 0.02
+    assert remaining.fraction_done(at(1, start=1, n_starts=2, iteration=99)) == 1.0
 
 
 def test_no_time_is_made_up_on_the_adaptive_grid() -> None:
-    pace = Pace(Search(grid=Grid.adaptive))
-    assert [pace.left(at(rank, 100.0 - rank)) for rank in (50, 30, 10, 1)] == [None] * 4
+    remaining = RemainingTime(Search(grid="adaptive"))
+    assert [remaining.estimate(at(rank, 100.0 - rank)) for rank in (50, 30, 10, 1)] == [None] * 4
 
 
 def test_a_path_that_ends_early_has_less_to_do() -> None:
-    whole, part = Pace(Search()), Pace(Search(n_components=40))
-    for pace in (whole, part):
-        assert pace.left(at(50, 0.0)) is None
-    assert 0 < part.left(at(45, 10.0)) < whole.left(at(45, 10.0))
+    whole, part = RemainingTime(Search()), RemainingTime(Search(n_components=40))
+    for remaining in (whole, part):
+        assert remaining.estimate(at(50, 0.0)) is None
+    assert 0 < part.estimate(at(45, 10.0)) < whole.estimate(at(45, 10.0))
 
 
 def test_a_path_that_begins_again_is_timed_anew() -> None:
-    pace = Pace(Search())
-    pace.left(at(50, 0.0, iteration=1))
-    assert pace.left(at(1, 100.0, iteration=8)) < 5
-    assert pace.left(at(50, 100.0, iteration=1)) is None
-    assert pace.left(at(25, 110.0, iteration=1)) == pytest.approx(
-        10.0 * (1 - pace.share(at(25, iteration=1)))
-        / (pace.share(at(25, iteration=1)) - pace.share(at(50, iteration=1)))
+    remaining = RemainingTime(Search())
+    remaining.estimate(at(50, 0.0, iteration=1))
+    assert remaining.estimate(at(1, 100.0, iteration=8)) < 5
+    assert remaining.estimate(at(50, 100.0, iteration=1)) is None
+    assert remaining.estimate(at(25, 110.0, iteration=1)) == pytest.approx(
+        10.0 * (1 - remaining.fraction_done(at(25, iteration=1)))
+        / (remaining.fraction_done(at(25, iteration=1)) - remaining.fraction_done(at(50, iteration=1)))
     )  # fmt: skip
 
 
@@ -142,8 +140,8 @@ def test_the_work_counted_is_the_work_done(solver: str, n_starts: int) -> None:
 
     X = np.random.default_rng(0).random((90, 70))
     rank_path(X, solver=solver, n_starts=n_starts, random_state=0, callback=callback)
-    pace = Pace(Search(solver=Solver(solver), n_starts=n_starts))
-    left = [pace.left(progress) for progress in log]
+    remaining = RemainingTime(Search(solver=solver, n_starts=n_starts))
+    left = [remaining.estimate(progress) for progress in log]
     halfway = next(i for i, progress in enumerate(log) if progress.seconds > clock / 2)
     assert left[halfway] == pytest.approx(clock / 2, rel=0.5)
     assert left[-1] < 0.05 * clock

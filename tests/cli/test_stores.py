@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autonmf.cli import factorise
+import autonmf.data
 from autonmf.data import Stored
-from autonmf.readers import npy, room
+from autonmf.io import checks
 
 h5py = pytest.importorskip("h5py", reason="h5py writes and reads the files")
 
@@ -40,13 +40,13 @@ def written(target: Path, arrays: dict[str, np.ndarray]) -> Path:
 def fitted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What reaches the fit, in order."""
     seen: list[Any] = []
-    real = factorise.as_data
+    real = autonmf.data.as_data
 
     def noted(X: Any, **options: str) -> Any:
         seen.append(type(X))
         return real(X, **options)
 
-    monkeypatch.setattr(factorise, "as_data", noted)
+    monkeypatch.setattr(autonmf.data, "as_data", noted)
     return seen
 
 
@@ -61,8 +61,8 @@ def test_a_large_matrix_is_not_loaded(
 ) -> None:
     command = ["fit", stored, "--var", "group/X", "--json", *turned]
     inside = summary(run(*command))
-    monkeypatch.setattr(npy, "MAPPED", 0)
-    monkeypatch.setattr(room, "memory", lambda: 100)  # for loading: a bar to it
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
+    monkeypatch.setattr(checks, "get_memory", lambda: 100)  # for loading: a bar to it
     streamed = summary(run(*command))
     assert fitted[0] is np.ndarray
     assert issubclass(fitted[1], Stored)
@@ -75,7 +75,7 @@ def test_the_file_is_closed_afterwards(
     run, tmp_path: Path, low_rank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = written(tmp_path / "x.h5", {"X": low_rank})
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     assert run("fit", file, "-k", 2, "--out", tmp_path / "out").code == 0
     gc.collect()
     h5py.File(file, "w").close()
@@ -87,12 +87,12 @@ def test_options_that_need_it_in_memory(
 ) -> None:
     command = ["fit", stored, "--var", "group/X", "--json", *option]
     inside = summary(run(*command))
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     done = run(*command)
     assert summary(done)["path"] == inside["path"]
     assert f"note: {' '.join(option)} reads all of {stored.name} into memory." in done.err
     assert fitted == [np.ndarray, np.ndarray]
-    monkeypatch.setattr(room, "memory", lambda: 100)
+    monkeypatch.setattr(checks, "get_memory", lambda: 100)
     refused = run(*command)
     assert refused.code == 1
     assert f"error: {' '.join(option)} needs all of it in memory" in refused.err
@@ -103,7 +103,7 @@ def test_missing_entries_are_left_out(run, tmp_path: Path, low_rank, monkeypatch
     X = low_rank.copy()
     X[3, 4] = np.nan
     file = written(tmp_path / "x.h5", {"X": X})
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     refused = run("fit", file)
     assert refused.code == 1
     assert "--missing mask" in refused.err
@@ -129,7 +129,7 @@ def test_mistakes(run, stored: Path, options: list[str], message: str) -> None:
 
 
 def test_damaged_files(run, tmp_path: Path, low_rank: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     whole = written(tmp_path / "x.h5", {"X": low_rank}).read_bytes()
     for end in (4, 600, len(whole) // 2):
         (tmp_path / "x.h5").write_bytes(whole[:end])
@@ -149,7 +149,7 @@ def test_damaged_files(run, tmp_path: Path, low_rank: np.ndarray, monkeypatch: p
 
 def test_a_page(run, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("plotly", reason="reports need plotly")
-    monkeypatch.setattr(npy, "MAPPED", 0)
+    monkeypatch.setattr(checks, "KEEP_IN_FILE", 0)
     done = run("report", stored, "--var", "group/X", "--transpose", "-k", 2, "--out", tmp_path / "page.html")
     assert done.code == 0, done.err
     assert "40 x 60, transposed" in done.out

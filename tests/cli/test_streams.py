@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autonmf.cli.choices import Normalisation
-from autonmf.cli.recipe import recipe_of
-from autonmf.cli.settings import Input, Look, Page, Search
+from autonmf.cli.arguments import Input, Look, Page, Search
+from autonmf.cli.report import write_recipe
 
-COMMAND = [sys.executable, "-m", "autonmf.cli"]
+COMMAND = [sys.executable, "-m", "autonmf"]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -93,8 +92,8 @@ def test_a_page_about_the_standard_input(counts: Path) -> None:
 
 
 def test_the_recipe_of_a_stream_is_true(counts: Path) -> None:
-    given = Input(file=Path("-"), normalize=Normalisation.log1p)
-    recipe = recipe_of(given, Search(max_rank=6), Look(), Page())
+    given = Input(file=Path("-"), normalize="log1p")
+    recipe = write_recipe(given, Search(max_rank=6), Look(), Page())
     code = recipe.python + "\nprint(model.n_components_, model.reconstruction_err_)"
     content = counts.read_bytes()
     done = subprocess.run(

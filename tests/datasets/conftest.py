@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autonmf.datasets.sources import SOURCES, Source
+from autonmf.datasets.fetching import SOURCES, Source
 
 
 @dataclass

@@ -17,8 +17,8 @@ from scipy import sparse
 from scipy.io import mmwrite, savemat
 
 from autonmf.datasets import fetch_bbc, fetch_leukemia, fetch_olivetti, fetch_pbmc3k, fetch_swimmer, fetch_wos
-from autonmf.datasets.cells import unique
-from autonmf.readers import ReadError
+from autonmf.datasets.expression import make_unique
+from autonmf.io import ReadError
 
 
 def counts(rows: int, columns: int, seed: int = 0) -> np.ndarray:
@@ -105,8 +105,8 @@ def test_cells_of_a_data_home(tmp_path: Path, dtype: type) -> None:
 
 def test_names_become_unique() -> None:
     """The examples of R's help page on make.unique."""
-    assert unique(["a", "a", "a"]) == ["a", "a.1", "a.2"]
-    assert unique(["a", "a", "a.2", "a"]) == ["a", "a.1", "a.2", "a.3"]
+    assert make_unique(["a", "a", "a"]) == ["a", "a.1", "a.2"]
+    assert make_unique(["a", "a", "a.2", "a"]) == ["a", "a.1", "a.2", "a.3"]
 
 
 def test_cells_of_other_archives(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_bbc(server: Any, tmp_path: Path, layout: str) -> None:
 
 def test_damaged_csr(tmp_path: Path) -> None:
     np.savez(tmp_path / "bbc_news.npz", X=np.ones((2, 2)))
-    with pytest.raises(ReadError, match="no CSR matrix: it holds no data, indices, indptr, shape"):
+    with pytest.raises(ReadError, match="not a CSR matrix: it holds no data, indices, indptr, shape"):
         fetch_bbc(data_home=tmp_path)
     np.savez(tmp_path / "bbc_news.npz", data=[1.0], indices=[9], indptr=[0, 1], shape=[1, 2], label=[0])
     with pytest.raises(ReadError, match=r"cannot read .*bbc_news"):

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from autonmf.datasets import DataUnavailableError
-from autonmf.datasets.download import obtain
-from autonmf.datasets.sources import SOURCES, Source
+from autonmf.datasets.fetching import SOURCES, Source, fetch_file
 
 FILE = "swimmer.mat"
 CONTENT = bytes(range(256)) * 400
@@ -41,7 +40,7 @@ def test_pinned() -> None:
 
 
 def test_hash_is_shown_recorded_and_checked(server: Any, home: Path, capsys) -> None:
-    file = obtain(FILE, home)
+    file = fetch_file(FILE, home)
     assert file == home / FILE
     assert file.read_bytes() == CONTENT
     record = json.loads((home / f"{FILE}.download.json").read_text())
@@ -52,29 +51,29 @@ def test_hash_is_shown_recorded_and_checked(server: Any, home: Path, capsys) -> 
     assert printed.out == ""
     assert names(home) == {FILE, f"{FILE}.download.json"}
 
-    assert obtain(FILE, home) == file
-    assert obtain(FILE, home, download=False) == file
+    assert fetch_file(FILE, home) == file
+    assert fetch_file(FILE, home, download=False) == file
     assert server.asked == [FILE]
     assert capsys.readouterr().err == ""
 
     file.write_bytes(CONTENT[:-1])
     with pytest.raises(DataUnavailableError, match=f"no longer the file that was downloaded.*{HASH}"):
-        obtain(FILE, home)
+        fetch_file(FILE, home)
 
 
 def test_record_binds_the_next_download(server: Any, home: Path) -> None:
-    obtain(FILE, home).unlink()
+    fetch_file(FILE, home).unlink()
     (server.folder / FILE).write_bytes(b"something else")
     with pytest.raises(DataUnavailableError, match=f"refused.*{HASH}"):
-        obtain(FILE, home)
+        fetch_file(FILE, home)
     assert names(home) == {f"{FILE}.download.json"}
     (server.folder / FILE).write_bytes(CONTENT)
-    assert obtain(FILE, home).read_bytes() == CONTENT
+    assert fetch_file(FILE, home).read_bytes() == CONTENT
 
 
 def test_known_hash(server: Any, home: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setitem(SOURCES, FILE, Source(f"{server.url}/{FILE}", HASH))
-    assert obtain(FILE, home).read_bytes() == CONTENT
+    assert fetch_file(FILE, home).read_bytes() == CONTENT
     assert "no hash is published" not in capsys.readouterr().err
 
 
@@ -82,23 +81,23 @@ def test_wrong_hash_is_refused(server: Any, home: Path, monkeypatch: pytest.Monk
     wrong = "0" * 64
     monkeypatch.setitem(SOURCES, FILE, Source(f"{server.url}/{FILE}", wrong))
     with pytest.raises(DataUnavailableError, match=f"{FILE} sent is refused.*{HASH}.*{wrong}"):
-        obtain(FILE, home)
+        fetch_file(FILE, home)
     assert names(home) == set()
 
 
 def test_half_a_file_is_no_file(server: Any, home: Path) -> None:
     server.cut.add(FILE)
     with pytest.raises(DataUnavailableError, match="cannot be downloaded"):
-        obtain(FILE, home)
+        fetch_file(FILE, home)
     assert names(home) == set()
     server.cut.clear()
-    assert obtain(FILE, home).read_bytes() == CONTENT
+    assert fetch_file(FILE, home).read_bytes() == CONTENT
 
 
 def test_not_on_the_server(server: Any, home: Path) -> None:
     (server.folder / FILE).unlink()
     with pytest.raises(DataUnavailableError) as refused:
-        obtain(FILE, home)
+        fetch_file(FILE, home)
     for word in (f"no {FILE} in {home}", f"{server.url}/{FILE}", "answers 404", f"Put the file into {home}"):
         assert word in str(refused.value)
 
@@ -109,7 +108,7 @@ def test_no_network(server: Any, home: Path, monkeypatch: pytest.MonkeyPatch) ->
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/{FILE}"
         monkeypatch.setitem(SOURCES, FILE, Source(url))
         with pytest.raises(DataUnavailableError) as refused:
-            obtain(FILE, home)
+            fetch_file(FILE, home)
     for word in (f"no {FILE} in {home}", f"cannot be downloaded from {url}: ", f"into {home}"):
         assert word in str(refused.value)
     assert str(refused.value).count(url) == 1
@@ -121,30 +120,22 @@ def test_put_there_by_hand(server: Any, home: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(SOURCES, FILE, Source(f"{server.url}/{FILE}", "0" * 64))
     home.mkdir()
     (home / FILE).write_bytes(b"mine")
-    assert obtain(FILE, home).read_bytes() == b"mine"
+    assert fetch_file(FILE, home).read_bytes() == b"mine"
     assert server.asked == []
 
 
 def test_nowhere_to_write(server: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataUnavailableError, match=r"no folder .*written to.*data_home=.*AUTONMF_DATA"):
-        obtain(FILE, tmp_path / "file" / "below")
+        fetch_file(FILE, tmp_path / "file" / "below")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense"])
 def test_damaged_record(server: Any, home: Path, text: str) -> None:
-    file = obtain(FILE, home)
+    file = fetch_file(FILE, home)
     record = home / f"{FILE}.download.json"
     record.write_text(text)
     with pytest.raises(DataUnavailableError, match=r"cannot read the record.*download.json"):
-        obtain(FILE, home)
+        fetch_file(FILE, home)
     record.unlink()
-    assert obtain(FILE, home) == file
-
-
-def test_logger_of_pooch_is_left_as_it_was(server: Any, home: Path) -> None:
-    import pooch
-
-    level = pooch.get_logger().level
-    obtain(FILE, home)
-    assert pooch.get_logger().level == level
+    assert fetch_file(FILE, home) == file

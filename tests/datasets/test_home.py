@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autonmf.datasets import DataUnavailableError, fetch_samson, fetch_urban
-from autonmf.datasets.home import cache_folder, environment_home, find, folder_for_downloads, folders
+from autonmf.datasets.fetching import cache_folder, environment_home, find, folder_for_downloads, folders
 
 
 @pytest.fixture

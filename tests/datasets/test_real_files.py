@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from autonmf.bench.order.datasets import real
 from autonmf.datasets import (
     Dataset,
     fetch_bbc,
@@ -22,6 +21,7 @@ from autonmf.datasets import (
     fetch_wos,
     load_swimmer,
 )
+from experiments.rank_benchmark import real
 
 Load = Callable[..., Dataset]
 

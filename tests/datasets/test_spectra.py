@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy.io import savemat
 
 from autonmf.datasets import Dataset, DataUnavailableError, fetch_jasper_ridge, fetch_samson, fetch_urban
-from autonmf.readers import ReadError
+from autonmf.io import ReadError
 
 ROWS, COLUMNS = 3, 4
 REMOVED = {1, 2, 3, *range(108, 113), *range(154, 167), *range(220, 225)}
@@ -205,7 +205,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     write_envi(tmp_path, scene(224), "bsq", "<")
     image = tmp_path / "jasperRidge2_F224.img"
     image.write_bytes(image.read_bytes()[:-1])
-    with pytest.raises(ReadError, match=r"has 5375 bytes where .*announces 5376"):
+    with pytest.raises(ReadError, match=r"has 5375 bytes where .*declares 5376"):
         fetch_jasper_ridge(full_file=True, truth=False, data_home=tmp_path)
     (tmp_path / "jasperRidge2_F224.hdr").write_text("samples = 3\n")
     with pytest.raises(ReadError, match="must say ENVI"):

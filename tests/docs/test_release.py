@@ -14,7 +14,7 @@ yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
 
 
 def load(file: Path) -> dict[Any, Any]:
@@ -48,7 +48,7 @@ def test_what_a_workflow_runs_is_there(file: Path) -> None:
     for step in steps(load(file)):
         if "uses" in step:
             assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
-        for target in re.findall(r"\bmake ([a-z]+)", step.get("run", "")):
+        for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
             assert target in TARGETS
         for script in re.findall(r"\bpython (\S+\.py)", step.get("run", "")):
             assert (ROOT / script).is_file()
@@ -60,6 +60,35 @@ def test_every_version_that_is_claimed_is_tested_and_gets_a_wheel() -> None:
     assert tests["jobs"]["test"]["strategy"]["matrix"]["python"] == versions()
     tags = wheels["jobs"]["wheels"]["env"]["CIBW_BUILD"].split()
     assert tags == [f"cp{version.replace('.', '')}-*" for version in versions()]
+
+
+def test_the_oldest_versions_are_those_that_are_claimed() -> None:
+    groups = PROJECT["optional-dependencies"]
+    needed = [
+        *PROJECT["dependencies"],
+        *(one for name in ("cli", "io", "plot", "data", "report") for one in groups[name]),
+    ]
+    bounds = {re.sub(r"\[.*\]", "", one).split(">=")[0]: one.split(">=")[1] for one in needed}
+    pinned = dict(
+        re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / "tools" / "oldest.txt").read_text("utf-8"), re.M)
+    )
+    assert pinned.keys() == bounds.keys()
+    for name, version in pinned.items():
+        assert re.fullmatch(rf"{re.escape(bounds[name])}(\.0)*", version), name
+
+
+def test_variants_of_the_tests_are_make_commands() -> None:
+    variants = load(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]["variants"]["strategy"]["matrix"][
+        "target"
+    ]
+    assert {"test-oldest", "test-core", "test-numpy"} == set(variants) <= TARGETS
+
+
+def test_the_release_has_one_number() -> None:
+    released = re.findall(r"^## (\d+\.\d+\.\d+) ", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    assert released[0] == tool["setuptools_scm"]["fallback_version"]
+    assert released[0] == str(load(ROOT / "CITATION.cff")["version"])
 
 
 def test_the_citation_is_well_formed() -> None:

@@ -20,7 +20,7 @@ for needed in ("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_gallery", "s
 ROOT = Path(__file__).parents[2]
 GENERATED = shutil.ignore_patterns("_build", "reference", "__pycache__")
 MODULES = ("autonmf", "autonmf.datasets", "autonmf.plotting", "autonmf.theory", "autonmf.report")
-NOT_IN_THE_REFERENCE = {"autonmf.__version__", "autonmf.plotting.display"}
+NOT_IN_THE_REFERENCE = {"autonmf.__version__"}
 
 
 @pytest.fixture
@@ -29,7 +29,8 @@ def sources(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=GENERATED)
     shutil.rmtree(tmp_path / "docs" / "examples", ignore_errors=True)
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=GENERATED)
-    for file in ("CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/order/page.md", "benchmarks/order/order.png"):
+    answers = (f"experiments/results/order/{name}" for name in ("page.md", "order.png"))
+    for file in ("CHANGELOG.md", "CONTRIBUTING.md", *answers):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path / "docs"

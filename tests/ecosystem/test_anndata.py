@@ -123,7 +123,7 @@ def test_options_go_to_the_estimator(cells: Any) -> None:
         ({"mask_var": "dispersed"}, KeyError, "no column 'dispersed'"),
         ({"mask_var": np.ones(7, dtype=bool)}, ValueError, "each of the 40 genes, got bool of shape"),
         ({"mask_var": np.arange(40)}, ValueError, "True or False"),
-        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "leaves no gene"),
+        ({"mask_var": np.zeros(40, dtype=bool)}, ValueError, "selects no genes"),
     ],
 )
 def test_mistakes_are_explained_and_change_nothing(

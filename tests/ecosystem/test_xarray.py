@@ -124,9 +124,9 @@ def test_the_result_can_be_written(scene: Any, tmp_path: Path) -> None:
         (lambda a: a, "wave", "no dimension 'wave'; its dimensions"),
         (lambda a: a, ["y", "x", "band"], "leaves no dimension for samples"),
         (lambda a: a, [], "leaves no dimension for features"),
-        (lambda a: a[0, 0], None, "two dimensions or more"),
-        (lambda a: a.drop_vars("gain").rename(x="rank"), "band", "has 'rank' already"),
-        (lambda a: a.assign_coords(component=1), "band", "has 'component' already"),
+        (lambda a: a[0, 0], None, "at least two dimensions"),
+        (lambda a: a.drop_vars("gain").rename(x="rank"), "band", "already has 'rank'"),
+        (lambda a: a.assign_coords(component=1), "band", "already has 'component'"),
     ],
 )
 def test_mistakes_are_explained(scene: Any, change: Any, features: Any, message: str) -> None:
@@ -136,5 +136,5 @@ def test_mistakes_are_explained(scene: Any, change: Any, features: Any, message:
 
 def test_chunks_are_not_loaded_without_a_word(scene: Any) -> None:
     pytest.importorskip("dask", reason="dask is not installed")
-    with pytest.raises(ValueError, match=r"in chunks.*pass data.load\(\)"):
+    with pytest.raises(ValueError, match=r"is chunked.*pass data.load\(\)"):
         nmf(scene.chunk(y=2))

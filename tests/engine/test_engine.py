@@ -7,9 +7,11 @@ import pytest
 from scipy import sparse
 
 from autonmf import AutoNMF, rank_path, select_rank
-from autonmf.data import Compressed, Dense, Sparse, compress
+from autonmf.data import Compressed, Scaling, as_data, compress, read_all, wrap
 from autonmf.datasets import make_low_rank
+from autonmf.losses import FROBENIUS
 from autonmf.metrics import recovery_error
+from autonmf.selection import evaluate_on_X
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +20,7 @@ def noisy():
 
 
 def compressed_of(X, rank=20):
-    data = Sparse(X) if sparse.issparse(X) else Dense(X)
-    return compress(data, rank, np.random.default_rng(0))
+    return compress(wrap(X), rank, np.random.default_rng(0))
 
 
 def test_compression_is_the_projection_on_the_leading_directions(noisy):
@@ -39,24 +40,41 @@ def test_products_losses_and_transpose_agree_with_the_projected_matrix(noisy):
     U, V = rng.random((600, 4)), rng.random((300, 4))
     np.testing.assert_allclose(C.right(V), Y @ V)
     np.testing.assert_allclose(C.left(U), Y.T @ U)
-    np.testing.assert_allclose(C.T.right(U), Y.T @ U)
-    np.testing.assert_allclose(C.inner(U, V), np.sum(Y * (U @ V.T)))
+    np.testing.assert_allclose(Scaling(transposed=True).apply(C).right(U), Y.T @ U)
+    np.testing.assert_allclose(read_all(C), Y)
     outside = np.linalg.norm(X - Y) ** 2
-    np.testing.assert_allclose(C.squared_residual(U, V), outside + np.linalg.norm(Y - U @ V.T) ** 2)
+    loss = outside + np.linalg.norm(Y - U @ V.T) ** 2
+    np.testing.assert_allclose(C.squared_residual(U, V), loss)
+    np.testing.assert_allclose(FROBENIUS.value(C, U, V), 0.5 * loss)
+
+
+def test_single_precision_is_for_factors_in_single_precision(noisy):
+    C, rng = compressed_of(noisy[0]), np.random.default_rng(1)
+    single = C.as_single()
+    U, V = rng.random((600, 4)), rng.random((300, 4))
+    assert (single.dtype, C.dtype) == (np.float32, np.float64)
+    for ours, exact, factor in ((single.right, C.right, V), (single.left, C.left, U)):
+        rough = ours(np.asfortranarray(factor, np.float32))
+        assert rough.dtype == np.float32
+        np.testing.assert_allclose(rough, exact(factor), rtol=1e-4)
+        np.testing.assert_array_equal(ours(factor), exact(factor))
 
 
 @pytest.mark.parametrize("density", [0.02, 1.0])
-def test_the_bound_of_what_is_not_seen(density):
+def test_the_bound_of_the_error(density):
     rng = np.random.default_rng(2)
     X = np.where(rng.random((300, 200)) < density, rng.random((300, 200)), 0.0)
     C = compressed_of(X)
-    unseen = X - C.L @ C.R.T
-    for U, V in [(rng.random((300, 5)), rng.random((200, 5))), (unseen[:, :1].clip(0), rng.random((200, 1)))]:
-        bound = C.most_unseen(U, V)
-        assert abs(np.sum(unseen * (U @ V.T))) <= bound
+    left_out = X - C.L @ C.R.T
+    for U, V in [
+        (rng.random((300, 5)), rng.random((200, 5))),
+        (left_out[:, :1].clip(0), rng.random((200, 1))),
+    ]:
+        bound = C.bound_error(U, V)
+        assert abs(np.sum(left_out * (U @ V.T))) <= bound
         outside = U @ V.T - C.L @ (C.L.T @ U) @ V.T
-        np.testing.assert_allclose(bound, np.linalg.norm(unseen) * np.linalg.norm(outside))
-    assert C.most_unseen(C.L[:, :3], rng.random((200, 3))) <= 1e-6 * np.linalg.norm(X) ** 2
+        np.testing.assert_allclose(bound, np.linalg.norm(left_out) * np.linalg.norm(outside))
+    assert C.bound_error(C.L[:, :3], rng.random((200, 3))) <= 1e-6 * np.linalg.norm(X) ** 2
 
 
 def test_a_matrix_of_low_rank_is_compressed_exactly_to_that_rank():
@@ -92,15 +110,28 @@ def test_both_engines_find_the_same_rank_and_factors(rank, noise):
 def test_the_losses_that_decide_are_those_on_X(noisy):
     X = noisy[0]
     model = AutoNMF(engine="compressed", rule="marginal", random_state=0).fit(X)
+    evidence = model.rank_estimate_.evidence
     for rank in (5, 6, 7):
         point = model.path_.at_rank(rank)
+        true = 0.5 * np.linalg.norm(X - point.U.astype(float) @ point.V.T.astype(float)) ** 2
+        np.testing.assert_allclose(evidence["loss"][evidence["rank"] == rank], true, rtol=1e-6)
+
+
+def test_losses_of_a_path_are_evaluated_on_X_where_asked(noisy):
+    X = noisy[0]
+    path = rank_path(X, engine="compressed", max_rank=15, random_state=0)
+    evaluated = evaluate_on_X(path, as_data(X), (5, 6, 7))
+    for before, point in zip(path.points, evaluated.points, strict=True):
+        assert not before.on_X
+        if point.rank not in (5, 6, 7):
+            assert point is before
+            continue
         assert point.on_X
         true = 0.5 * np.linalg.norm(X - point.U.astype(float) @ point.V.T.astype(float)) ** 2
         np.testing.assert_allclose(point.loss, true, rtol=1e-6)
-    assert not model.path_.at_rank(15).on_X
 
 
-def test_auto_falls_back_where_compression_would_mislead():
+def test_auto_falls_back_where_compression_is_unreliable():
     rng = np.random.default_rng(0)
     identity = np.eye(400)
     scattered = np.where(rng.random((500, 400)) < 0.02, rng.random((500, 400)), 0)
@@ -110,7 +141,7 @@ def test_auto_falls_back_where_compression_would_mislead():
 
 
 def test_a_second_search_begins_where_the_first_did():
-    """Whoever was misled first: the answer is that of the direct engine, for any number of jobs."""
+    """The answer is that of the direct engine, whichever initial point shows that it is needed."""
     blocks = np.kron(np.eye(60), np.ones((4, 3))) * np.random.default_rng(0).random((240, 180))
     options = {"max_rank": 12, "n_starts": 3, "random_state": 0}
     direct = rank_path(blocks, engine="direct", **options)

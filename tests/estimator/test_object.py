@@ -111,7 +111,7 @@ def test_booleans(fitted: Callable[..., tuple[np.ndarray, AutoNMF]], low_rank: n
 # Frames and names
 
 
-def test_a_table_that_is_not_worked_out_yet(low_rank: np.ndarray) -> None:
+def test_a_table_that_is_not_computed_yet(low_rank: np.ndarray) -> None:
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"Pass X\.collect\(\)"):
         AutoNMF().fit(polars.DataFrame(low_rank).lazy())
@@ -310,7 +310,7 @@ def test_one_row_or_column(
     assert_allclose(W @ estimator.components_, X, rtol=1e-6)
 
 
-def test_convergence_is_judged_by_the_stop_rule_not_by_a_sum(low_rank: np.ndarray) -> None:
+def test_convergence_is_judged_by_the_stopping_criteria_not_by_a_sum(low_rank: np.ndarray) -> None:
     """A polish in two stages may take max_iter iterations in all and have converged in both."""
     X = np.vstack([low_rank] * 6)
     counted = AutoNMF(3, max_rank=5, engine="compressed", random_state=0).fit(X)

@@ -16,21 +16,20 @@ import pytest
 import scipy.sparse as sp
 
 from autonmf import RankPath, rank_path
-from autonmf.data import as_data
-from autonmf.factorisation import factorise
-from autonmf.model.objective import Problem
+from autonmf.data import OpenedData, as_data
+from autonmf.fit import factorise
+from autonmf.losses import Problem
 from autonmf.path import PathOptions, Progress
 from autonmf.path.checkpoint import Checkpoint
-from autonmf.path.journal import Journal
-from autonmf.path.records import MAGIC
+from autonmf.path.journal import MAGIC, Journal
 
 Same = Callable[[RankPath, RankPath], bool]
 
 KINDS: dict[str, dict[str, Any]] = {
     "exact": {},
-    "evened": {"evened": True},
+    "equilibrated": {"equilibrate": True},
     "adaptive": {"grid": "adaptive"},
-    "adaptive, evened": {"grid": "adaptive", "evened": True},
+    "adaptive, equilibrated": {"grid": "adaptive", "equilibrate": True},
     "inertial": {"solver": "ipalm", "grid": "adaptive"},
     "balanced": {"solver": "s-ipalm"},
     "starts": {"n_starts": 3},
@@ -38,7 +37,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "compressed": {"engine": "compressed"},
     "full budget": {"budget": "full"},
     "own budget": {"budget": lambda rank: 3},
-    "exact, to the limit": {"budget": "full", "tol": 0.0, "max_iter": 25},  # the stop rule has made X V
+    "exact, to the limit": {
+        "budget": "full",
+        "tol": 0.0,
+        "max_iter": 25,
+    },  # X V is known: the criteria needed it
     "adaptive, to the limit": {"grid": "adaptive", "tol": 0.0, "max_iter": 25},
     "not to the end": {"min_rank": 4},
 }
@@ -99,21 +102,21 @@ def test_every_kind_of_data(same: Same, low_rank: np.ndarray, kind: str, tmp_pat
     assert same(path, rank_path(X, 8, random_state=0))
 
 
-@pytest.mark.parametrize("evened", [False, True])
-def test_missing_entries(same: Same, low_rank: np.ndarray, evened: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("equilibrate", [False, True])
+def test_missing_entries(same: Same, low_rank: np.ndarray, equilibrate: bool, tmp_path: Path) -> None:
     X = np.where(np.arange(low_rank.size).reshape(low_rank.shape) % 11, low_rank, np.nan)
-    begun(X, tmp_path / "c", missing="mask", evened=evened)
-    path = rank_path(X, 8, random_state=0, missing="mask", evened=evened, checkpoint=tmp_path / "c")
-    assert same(path, rank_path(X, 8, random_state=0, missing="mask", evened=evened))
+    begun(X, tmp_path / "c", missing="mask", equilibrate=equilibrate)
+    path = rank_path(X, 8, random_state=0, missing="mask", equilibrate=equilibrate, checkpoint=tmp_path / "c")
+    assert same(path, rank_path(X, 8, random_state=0, missing="mask", equilibrate=equilibrate))
 
 
-def test_the_second_search_after_a_misleading_compression_has_its_own_records(
+def test_the_second_search_after_an_unreliable_compression_has_its_own_records(
     same: Same, tmp_path: Path
 ) -> None:
     X = np.eye(200)
     whole = rank_path(X, 8, random_state=0)
     first = rank_path(X, 8, random_state=0, engine="compressed").visits[0]
-    assert whole.settings["engine"] == "direct", "the compression of the identity misleads"
+    assert whole.settings["engine"] == "direct", "the compression of the identity is unreliable"
     second = whole.visits[0]
     for crash, engines in ((1, {"compressed"}), (second.n_iter + 1, {"compressed", "direct"})):
         file = tmp_path / str(crash)
@@ -139,7 +142,7 @@ def test_what_is_written_is_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("choice", [{}, {"n_components": 3}, {"rule": "marginal"}], ids=str)
 def test_a_factorisation_goes_on(low_rank: np.ndarray, tmp_path: Path, choice: dict[str, Any]) -> None:
-    data = as_data(low_rank)
+    data = OpenedData(as_data(low_rank))
     whole = factorise(data, PathOptions(max_rank=8, random_state=0), **choice)
     options = PathOptions(max_rank=8, random_state=0, checkpoint=tmp_path / "c", callback=crash_after(40))
     with pytest.raises(Crash):
@@ -210,8 +213,7 @@ def test_arrays_keep_their_memory_order(low_rank: np.ndarray, tmp_path: Path) ->
     stops = list(checkpoint.track("direct", 0).stops(Problem(as_data(low_rank))))
     checkpoint.journal.close()
     assert len(stops) > 1
-    for _, reached in stops:
-        state = reached.state
+    for _, _, state, _ in stops:
         for array in (state.U, state.V, state.XtU, state.XV):
             assert array.flags.f_contiguous
             assert not array.flags.c_contiguous
@@ -254,10 +256,10 @@ print(done)
     "options",
     [
         {"max_rank": 10, "budget": "full", "n_starts": 2, "random_state": 1},
-        {"max_rank": 10, "budget": "full", "evened": True, "random_state": 2},
+        {"max_rank": 10, "budget": "full", "equilibrate": True, "random_state": 2},
         {"max_rank": 12, "grid": "adaptive", "n_starts": 2, "random_state": 3},
     ],
-    ids=["exact", "evened", "adaptive"],
+    ids=["exact", "equilibrated", "adaptive"],
 )
 def test_killed_at_any_moment(
     same: Same, low_rank: np.ndarray, tmp_path: Path, options: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Checkpoints that belong to another run, or that somebody has tampered with."""
+"""Checkpoints that belong to another run, or that were tampered with."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from autonmf import RankPath, rank_path
 from autonmf.data import as_data
+from autonmf.path.checkpoint import fingerprint
 from autonmf.path.journal import Journal
-from autonmf.path.resume import fingerprint
 
 Same = Callable[[RankPath, RankPath], bool]
 
@@ -31,9 +31,9 @@ def begun(X: Any, file: Path) -> None:
         ({"max_rank": 7}, "max_rank was 8, is 7"),
         ({"n_starts": 2}, "n_starts was 1, is 2"),
         ({"tol": 1e-5}, "tol was 0.0001, is 1e-05"),
-        ({"evened": True}, "evened was False, is True"),
+        ({"equilibrate": True}, "equilibrate was False, is True"),
         ({"budget": lambda rank: rank}, r"budget was auto, is \[1, 2, 3, 4, 5, 6, 7, 8\]"),
-        ({"solver": "palm", "mu": 0.1}, "mu was 1e-08, is 0.1, solver was pasm, is palm"),
+        ({"solver": "palm", "mu": 0.1}, "mu was 1e-08, is 0.1, solver was auto, is palm"),
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(value),
 )
@@ -79,7 +79,7 @@ def test_a_fingerprint_tells_what_is_missing_from_zeros(low_rank: np.ndarray) ->
     assert fingerprint(as_data(zero, missing="mask")) != fingerprint(as_data(missing, missing="mask"))
 
 
-def test_a_mistake_before_the_first_rank_can_be_mended(
+def test_a_mistake_before_the_first_rank_can_be_corrected(
     same: Same, low_rank: np.ndarray, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match="init"):
@@ -106,7 +106,8 @@ def test_a_time_budget(low_rank: np.ndarray, tmp_path: Path) -> None:
         (b"rank,loss\n1,2\n", "is not a checkpoint of autonmf. Name another file"),
         (b"PK\x03\x04" + bytes(100), "is not a checkpoint of autonmf"),
         (b"aut\x00", "is not a checkpoint of autonmf"),
-        (b"autonmf checkpoint 2\n", "another format than version 1, .* Update autonmf, or delete the file"),
+        (b"autonmf checkpoint 3\n", "another format than version 2, .* Update autonmf, or delete the file"),
+        (b"autonmf checkpoint 1\n", "another format than version 2, .* Update autonmf, or delete the file"),
     ],
 )
 def test_foreign_files_are_left_alone(

@@ -16,6 +16,6 @@ def test_rounding_does_not_decide_how_long_a_rank_is_iterated(seed: int) -> None
     X += 0.01 * X.mean() * rng.random(X.shape)
     U, V = rng.random((200, 8)), rng.random((30, 8))
     path = rank_path(X, init=(U, V), engine="compressed", random_state=0)
-    turned = rank_path(X[::-1], init=(U[::-1], V), engine="compressed", random_state=0)
-    assert [visit.n_iter for visit in turned.visits] == [visit.n_iter for visit in path.visits]
-    np.testing.assert_allclose(turned.relative_losses, path.relative_losses, rtol=0, atol=1e-7)
+    backwards = rank_path(X[::-1], init=(U[::-1], V), engine="compressed", random_state=0)
+    assert [visit.n_iter for visit in backwards.visits] == [visit.n_iter for visit in path.visits]
+    np.testing.assert_allclose(backwards.relative_losses, path.relative_losses, rtol=0, atol=1e-7)

@@ -191,6 +191,20 @@ def test_nothing_is_begun_again_after_a_stop(error: type[BaseException] | None) 
     assert path.ranks[-1] == 5
 
 
+def test_a_stop_at_the_first_rank_ends_the_search() -> None:
+    """The compression of the identity is unreliable, but its first solution is all that was asked for."""
+    calls: list[int] = []
+
+    def callback(progress) -> bool:
+        calls.append(progress.rank)
+        return len(calls) == 3
+
+    path = rank_path(np.eye(300), max_rank=5, callback=callback, random_state=0)
+    assert calls == [5, 5, 5]
+    assert not path.complete
+    assert_array_equal(path.ranks, [5])
+
+
 def interrupt_at(rank: int):
     def callback(progress) -> None:
         if progress.rank == rank:

@@ -122,7 +122,7 @@ FOREIGN = {
     "one byte short": lambda good: good[:-1],
     "damaged": lambda good: good[:500] + bytes(byte ^ 255 for byte in good[500:560]) + good[560:],
     "newer version": lambda good: with_header(good, version=99),
-    "other format": lambda good: with_header(good, format="somebody.Else"),
+    "other format": lambda good: with_header(good, format="another.Format"),
     "version that is no number": lambda good: with_header(good, version="one"),
     "no visits": lambda good: with_header(good, visits=None),
     "wrong visits": lambda good: with_header(good, visits=[[1, 2]]),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from autonmf.compare import compare_ranks
 from autonmf.plotting import AgreementDisplay
-from autonmf.plotting.canvas import LIGHT
+from autonmf.plotting.style import LIGHT
 
 RANKS = {"marginal-2": 4, "bic": 9, "svht": 5, "ard": None}
 
@@ -67,7 +67,8 @@ def test_answers_far_apart_are_on_a_log_scale(largest: int, scale: str) -> None:
 
 def test_from_a_comparison(low_rank: np.ndarray) -> None:
     comparison = compare_ranks(low_rank, ["bic", "marginal-5", "svht"], max_rank=6, random_state=0)
-    display = AgreementDisplay.from_comparison(comparison).plot()
+    display = comparison.plot()
+    assert isinstance(display, AgreementDisplay)
     assert answers(display.ax_) == comparison.ranks
     assert display.ours == "marginal-5"
     assert display.plausible["bic"] == comparison.estimates["bic"].plausible

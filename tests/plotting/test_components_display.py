@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from autonmf import AutoNMF
 from autonmf.datasets import load_swimmer
 from autonmf.plotting import ComponentsDisplay
-from autonmf.plotting.canvas import LIGHT
+from autonmf.plotting.style import LIGHT
 
 RNG = np.random.default_rng(0)
 H = RNG.random((3, 12))
@@ -37,14 +37,14 @@ def test_components_come_by_energy_with_their_shares() -> None:
     energies = np.array([np.linalg.norm(np.outer(W[:, j], H[j])) ** 2 for j in BY_ENERGY])
     assert_array_equal(display.components, H[BY_ENERGY])
     assert_array_equal(display.weights, W[:, BY_ENERGY])
-    assert_allclose(display.shares, energies / energies.sum())
-    percent = [f"{100 * share:.0f} %" for share in display.shares]
+    assert_allclose(display.fractions, energies / energies.sum())
+    percent = [f"{100 * fraction:.0f} %" for fraction in display.fractions]
     assert titles(display.plot()) == [f"1 · {percent[0]} energy", f"2 · {percent[1]}", f"3 · {percent[2]}"]
 
 
 def test_without_weights_components_keep_their_order_and_have_no_share() -> None:
     display = ComponentsDisplay(H).plot()
-    assert display.shares is None
+    assert display.fractions is None
     assert_array_equal(display.components, H)
     assert titles(display) == ["1", "2", "3"]
 
@@ -57,8 +57,8 @@ def test_tiny_and_zero_shares() -> None:
 
 def test_shares_of_balanced_factors_are_those_of_the_weights(fitted: AutoNMF, low_rank: np.ndarray) -> None:
     """`AutoNMF` balances its factors, so that ‖H_j‖ tells the energy without X."""
-    without = ComponentsDisplay.from_estimator(fitted).shares
-    assert_allclose(without, ComponentsDisplay.from_estimator(fitted, low_rank).shares, rtol=0.01)
+    without = ComponentsDisplay.from_estimator(fitted).fractions
+    assert_allclose(without, ComponentsDisplay.from_estimator(fitted, low_rank).fractions, rtol=0.01)
 
 
 def test_weights_of_an_estimator_are_its_transform(fitted: AutoNMF, low_rank: np.ndarray) -> None:
@@ -75,8 +75,8 @@ def test_a_rank_of_a_path(fitted: AutoNMF) -> None:
 
 def test_other_estimators_with_components(low_rank: np.ndarray) -> None:
     other = NMF(3, init="nndsvda", max_iter=500).fit(low_rank)
-    assert ComponentsDisplay.from_estimator(other).shares is None
-    assert ComponentsDisplay.from_estimator(other, low_rank).shares.sum() == pytest.approx(1.0)
+    assert ComponentsDisplay.from_estimator(other).fractions is None
+    assert ComponentsDisplay.from_estimator(other, low_rank).fractions.sum() == pytest.approx(1.0)
 
 
 # Images
@@ -246,11 +246,11 @@ def test_curves_have_the_colour_of_the_data() -> None:
         ({"wavelengths": np.arange(5)}, "one wavelength"),
         ({"map_shape": (4, 5)}, "from_estimator.model, X"),
         ({"map_shape": (3, 3), "weights": W}, r"20 samples; pass map_shape=.* \(4, 5\)"),
-        ({"feature_names": NAMES[:3]}, "one name a feature"),
+        ({"feature_names": NAMES[:3]}, "one name per feature"),
         ({"feature_names": NAMES, "n_top": 0}, "n_top must be at least 1"),
         ({"feature_names": NAMES, "top_by": "luck"}, "weight, specificity"),
         ({"kind": "template"}, "frequencies="),
-        ({"frequencies": np.arange(5)}, "one frequency a feature"),
+        ({"frequencies": np.arange(5)}, "one frequency per feature"),
         ({"kind": "picture"}, "image, spectrum, words, template"),
         ({"order": "K"}, "'C' .along rows. or 'F'"),
         ({"weights": W[:, :2]}, "3 columns"),
@@ -263,7 +263,7 @@ def test_errors_say_what_to_do(options: dict, message: str) -> None:
 
 
 def test_components_must_be_a_matrix() -> None:
-    with pytest.raises(ValueError, match="one component a row"):
+    with pytest.raises(ValueError, match="one component per row"):
         ComponentsDisplay(H[0])
     with pytest.raises(NotFittedError):
         ComponentsDisplay.from_estimator(AutoNMF())

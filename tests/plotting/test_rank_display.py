@@ -10,13 +10,14 @@ from sklearn.exceptions import NotFittedError
 from autonmf import AutoNMF, RankEstimate
 from autonmf.baselines import METHODS
 from autonmf.plotting import RankDisplay
+from autonmf.plotting.evidence import RENAMED, read_evidence
 
 RANKS = np.arange(1, 7)
 EVIDENCE = {
     "rank": RANKS,
     "loss": np.array([60.0, 40, 10, 9, 9, 9]),
     "drop": np.array([np.nan, 20, 30, 1, 0, 0]),
-    "ratio": np.array([np.nan, 2 / 3, 30, np.inf, np.nan, np.nan]),
+    "drop_ratio": np.array([np.nan, 2 / 3, 30, np.inf, np.nan, np.nan]),
 }
 
 
@@ -41,8 +42,8 @@ def marked(ax) -> list[tuple[float, float]]:
 
 def test_the_marginal_rule_shows_drops_and_ratios(fitted: AutoNMF) -> None:
     axes = RankDisplay.from_estimator(fitted).plot().axes_
-    assert list(axes) == ["drop", "ratio"]
-    evidence = fitted.rank_estimate_.evidence
+    assert list(axes) == ["drop", "drop_ratio"]
+    evidence = read_evidence(fitted.rank_estimate_.evidence)
     for name, ax in axes.items():
         line = line_of(ax, name)
         assert_array_equal(line.get_xdata(), evidence["rank"])
@@ -50,16 +51,18 @@ def test_the_marginal_rule_shows_drops_and_ratios(fitted: AutoNMF) -> None:
         at = evidence["rank"] == fitted.n_components_
         assert marked(ax) == [(fitted.n_components_, pytest.approx(evidence[name][at][0]))]
         assert ax.get_yscale() == "log"
-    assert "drop of the loss" in axes["drop"].get_ylabel()
+    assert "drop in loss" in axes["drop"].get_ylabel()
     assert axes["drop"].get_title(loc="left") == f"rank {fitted.n_components_} (rule: marginal)"
 
 
 def test_zero_and_infinity_are_at_the_edges() -> None:
     axes = RankDisplay(EVIDENCE, 3).plot().axes_
     assert_allclose(line_of(axes["drop"], "drop").get_ydata(), [np.nan, 20, 30, 1, np.nan, np.nan])
-    assert_allclose(line_of(axes["ratio"], "ratio").get_ydata(), [np.nan, 2 / 3, 30, np.nan, np.nan, np.nan])
+    assert_allclose(
+        line_of(axes["drop_ratio"], "drop_ratio").get_ydata(), [np.nan, 2 / 3, 30, np.nan, np.nan, np.nan]
+    )
     (zero,) = [line for line in axes["drop"].lines if line.get_marker() == "v"]
-    (infinite,) = [line for line in axes["ratio"].lines if line.get_marker() == "^"]
+    (infinite,) = [line for line in axes["drop_ratio"].lines if line.get_marker() == "^"]
     assert_array_equal(zero.get_xdata(), [5, 6])
     assert_array_equal(infinite.get_xdata(), [4])
 
@@ -68,20 +71,20 @@ def test_plausible_ranks_are_shaded_in_every_panel() -> None:
     axes = RankDisplay(EVIDENCE, 3, plausible=(3, 5)).plot().axes_
     for ax in axes.values():
         assert_allclose(shaded(ax), [3, 5])
-    assert axes["ratio"].get_xlabel() == "rank (shaded: plausible)"
+    assert axes["drop_ratio"].get_xlabel() == "rank (shaded: plausible ranks)"
 
 
 def test_a_single_plausible_rank_needs_no_key() -> None:
-    assert RankDisplay(EVIDENCE, 3, plausible=(3,)).plot().axes_["ratio"].get_xlabel() == "rank"
+    assert RankDisplay(EVIDENCE, 3, plausible=(3,)).plot().axes_["drop_ratio"].get_xlabel() == "rank"
 
 
 def test_confidence_is_in_the_title() -> None:
     estimate = RankEstimate(3, "auto", "", EVIDENCE, (3,), confidence=0.934)
-    assert RankDisplay.from_estimate(estimate).title == "rank 3, 93 % sure (rule: auto)"
+    assert RankDisplay.from_estimate(estimate).title == "rank 3, confidence 93 % (rule: auto)"
     assert RankDisplay(EVIDENCE, 3).title == "rank 3"
 
 
-def test_a_probability_stands_for_the_score_and_the_ratio() -> None:
+def test_a_probability_replaces_the_score_and_the_drop_ratio() -> None:
     more = {**EVIDENCE, "score": RANKS - 3.0, "probability": np.eye(6)[2]}
     axes = RankDisplay(more, 3).plot().axes_
     assert list(axes) == ["drop", "probability"]
@@ -100,10 +103,10 @@ def test_a_score_of_minus_infinity_is_at_the_bottom() -> None:
     assert_array_equal(lowest.get_xdata(), [1])
 
 
-def test_remainders_are_compared_with_noise() -> None:
-    table = {"rank": RANKS, "remainder": np.array([30.0, 20, 1.1, 1, 0.9, 0.8])}
-    ax = RankDisplay(table, 3).plot().axes_["remainder"]
-    assert_allclose(line_of(ax, "noise").get_ydata(), 1.0)
+def test_noise_ratios_are_compared_with_one() -> None:
+    table = {"rank": RANKS, "noise_ratio": np.array([30.0, 20, 1.1, 1, 0.9, 0.8])}
+    ax = RankDisplay(table, 3).plot().axes_["noise_ratio"]
+    assert_allclose(line_of(ax, "noise only").get_ydata(), 1.0)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -112,7 +115,7 @@ def test_the_evidence_of_every_method_can_be_drawn(low_rank: np.ndarray, method:
     axes = RankDisplay.from_estimate(estimate).plot().axes_
     assert axes
     for name, ax in axes.items():
-        values = np.asarray(estimate.evidence[name], dtype=float)
+        values = np.asarray(read_evidence(estimate.evidence)[name], dtype=float)
         drawn = line_of(ax, name).get_ydata()
         assert_allclose(drawn[np.isfinite(drawn)], values[np.isfinite(drawn)])
         assert estimate.rank in [rank for rank, _ in marked(ax)]
@@ -162,14 +165,14 @@ def test_ranks_far_beyond_the_choice_are_not_shown() -> None:
 
 
 def test_one_rank_without_any_drop() -> None:
-    table = {"rank": np.array([4]), "drop": np.array([np.nan]), "ratio": np.array([np.nan])}
+    table = {"rank": np.array([4]), "drop": np.array([np.nan]), "drop_ratio": np.array([np.nan])}
     display = RankDisplay(table, 4, plausible=(4,)).plot()
     display.figure_.canvas.draw()
     assert display.axes_["drop"].get_title(loc="left") == "rank 4"
 
 
 def test_errors_say_what_to_do(low_rank: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="drop, ratio"):
+    with pytest.raises(ValueError, match="drop, drop_ratio"):
         RankDisplay(EVIDENCE, 3).plot(columns="drops")
     with pytest.raises(ValueError, match="column 'rank'"):
         RankDisplay({"drop": RANKS}, 3)
@@ -178,3 +181,9 @@ def test_errors_say_what_to_do(low_rank: np.ndarray) -> None:
         RankDisplay.from_estimator(given)
     with pytest.raises(NotFittedError):
         RankDisplay.from_estimator(AutoNMF())
+
+
+def test_former_names_of_columns_are_understood() -> None:
+    former = {"rank": RANKS, **dict.fromkeys(RENAMED, RANKS * 1.0)}
+    assert list(read_evidence(former)) == ["rank", *RENAMED.values()]
+    assert list(RankDisplay(former, 3).plot(columns="ratio").axes_) == ["drop_ratio"]

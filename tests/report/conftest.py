@@ -15,11 +15,9 @@ import pytest
 
 from autonmf import AutoNMF
 from autonmf.path import PathPoint, RankPath
-from autonmf.report.page import plotly_script
-from autonmf.report.reading import reading_of
-from autonmf.report.recipe import recipe_of
-from autonmf.report.subject import Factors, Subject
-from autonmf.report.write import write_page
+from autonmf.report.page import plotly_script, write_page
+from autonmf.report.presentation import choose_presentation
+from autonmf.report.result import Factors, Result, recipe_from_model
 
 pytest.importorskip("plotly", reason='reports need plotly: pip install "autonmf[report]"')
 
@@ -54,9 +52,9 @@ def noise_page(noise_path: Callable[[int, int, int], RankPath]) -> Callable[...,
     def write(file: Path, n: int, m: int, largest: int, **options: Any) -> Path:
         path = noise_path(n, m, largest)
         point = path.at_rank(2)
-        subject = Subject(path, None, Factors(point.U, point.V, True), 2, point.loss)
-        reading = reading_of((n, m), **options)
-        return write_page(subject, reading, recipe_of(AutoNMF()), "noise", file, plotly_script())
+        result = Result(path, None, Factors(point.U, point.V, True), 2, point.loss)
+        presentation = choose_presentation((n, m), **options)
+        return write_page(result, presentation, recipe_from_model(AutoNMF()), "noise", file, plotly_script())
 
     return write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autonmf.report.axis import Axis, axis_of
+from autonmf.report.presentation import Axis, parse_axis
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from autonmf.report.axis import Axis, axis_of
      (["0 h", "6 h"], (0.0, 6.0), "h"), (["Wavelength 400", "Wavelength 410"], (400.0, 410.0), "Wavelength")],
 )  # fmt: skip
 def test_a_measure(names: list[str], values: tuple[float, ...], label: str) -> None:
-    assert axis_of(names) == Axis(values, label, measured=True)
+    assert parse_axis(names) == Axis(values, label, measured=True)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_measure(names: list[str], values: tuple[float, ...], label: str) -> N
     ],
 )
 def test_numbers_that_only_count(names: list[str], label: str) -> None:
-    axis = axis_of(names)
+    axis = parse_axis(names)
     assert axis is not None
     assert (axis.label, axis.measured) == (label, False)
 
@@ -42,4 +42,4 @@ def test_numbers_that_only_count(names: list[str], label: str) -> None:
      ["400 nm", "400 nm"], ["400 nm", "410 nm", "405 nm"], ["1.2.3", "1.2.4"], ["400 nm", "410"]],
 )  # fmt: skip
 def test_no_axis(names: list[str] | None) -> None:
-    assert axis_of(names) is None
+    assert parse_axis(names) is None

@@ -23,7 +23,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" & 'more' ∑é中"
 def pages(
     tmp_path_factory, fitted: AutoNMF, low_rank: np.ndarray, noise_page: Callable, opened: Callable
 ) -> dict[str, Any]:
-    """One page for each way of reading components."""
+    """One page for each way of presentation components."""
     folder = tmp_path_factory.mktemp("pages")
     names = [f"{j} {HOSTILE}" for j in range(60)]
     given = AutoNMF(n_components=4, max_rank=6, tol=1e-3, random_state=0).fit(low_rank)
@@ -79,7 +79,7 @@ def state(page: Any) -> dict[str, Any]:
         "line": page.page.evaluate(
             "document.getElementById('evidence-chart').layout.shapes.find((s) => s.line.dash === 'dash').x0"
         ),
-        "map": page.page.get_attribute("#remainder", "src"),
+        "map": page.page.get_attribute("#residual", "src"),
         "curves": page.page.evaluate("document.getElementById('spectra').data.length"),
     }
 
@@ -174,7 +174,7 @@ def luminance(rgb: list[float]) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_in_both_schemes(spectra: Any, scheme: str) -> None:
     """Contrasts of WCAG 2, level AA, on the page and on its panels."""
-    fronts = ["ink", "quiet", "choice", "data", "warning", "good"]
+    fronts = ["text", "quiet", "choice", "data", "warning", "good"]
     spectra.page.emulate_media(color_scheme=scheme)
     colours = spectra.page.evaluate(
         """(names) => Object.fromEntries(names.map((name) => {
@@ -286,7 +286,7 @@ def test_percentages_read_the_same_in_both_languages(spectra: Any) -> None:
 def test_a_rank_that_was_asked_for_has_no_probability(pages: dict[str, Any]) -> None:
     page = pages["template"]
     assert page.text("#answer-title") == "4 components"
-    assert "asked for" in page.text("#answer")
+    assert "was given" in page.text("#answer")
     assert "Probability" not in page.text("#fit-numbers")
 
 
@@ -294,17 +294,17 @@ def test_what_does_not_fit_on_the_page_is_said(pages: dict[str, Any]) -> None:
     page = pages["image"]
     details = page.page.evaluate("contents.views.map((view) => view.detail || 'none')")
     page.show(details.index("full") + 1)
-    assert "pixels are shown as one" not in page.text("#components-note")
+    assert "pixels are averaged" not in page.text("#components-note")
     page.show(details.index("small") + 1)
-    assert "2 × 2 pixels are shown as one" in page.text("#components-note")
+    assert "2 × 2 pixels are averaged" in page.text("#components-note")
     page.show(details.index("none") + 1)
-    assert "are left out: the page is kept below 8 MB" in page.text("#components-note")
+    assert "are left out to keep the page below 8 MB" in page.text("#components-note")
     assert page.page.locator("#cards > li").count() == 0
 
 
 def test_maps_of_shares_and_of_amounts(spectra: Any) -> None:
     first = spectra.page.get_attribute("#cards img >> nth=0", "src")
-    assert "share, 0 to" in spectra.text("#cards")
+    assert "fraction, 0 to" in spectra.text("#cards")
     spectra.page.check("input[value=amounts]")
     assert spectra.page.get_attribute("#cards img >> nth=0", "src") != first
     assert "amount, 0 to" in spectra.text("#cards")

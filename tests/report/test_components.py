@@ -10,11 +10,24 @@ import pytest
 from scipy import sparse
 
 from autonmf.data import as_data
-from autonmf.report.components import FULL, SMALL, components_of, likeness, sample_shares, shares_of
-from autonmf.report.fit import residuals
-from autonmf.report.picture import LEVELS, block_side, curve, picture, shrunk, thinned, thinned_axis
-from autonmf.report.reading import Reading, reading_of
-from autonmf.report.subject import Factors
+from autonmf.report.components import (
+    FULL,
+    LEVELS,
+    SMALL,
+    block_side,
+    encode_curve,
+    encode_picture,
+    energy_fractions,
+    match_components,
+    sample_fractions,
+    shrink,
+    thin,
+    thin_axis,
+    view_components,
+)
+from autonmf.report.presentation import Presentation, choose_presentation
+from autonmf.report.result import Factors
+from autonmf.report.statistics import row_energies, row_residuals
 
 SHADE = 0.51 / LEVELS + 0.51 / 255
 """Half a shade of grey, as LEVELS and as a byte."""
@@ -36,19 +49,19 @@ def heights(packed: str) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (30, 40), (1, 300)])
 def test_picture(shape: tuple[int, int]) -> None:
     values = 3.0 * RNG.random(shape)
-    np.testing.assert_allclose(pixels(picture(values, 10_000)), values / values.max(), atol=SHADE)
+    np.testing.assert_allclose(pixels(encode_picture(values, 10_000)), values / values.max(), atol=SHADE)
 
 
 def test_picture_of_zeros_is_black() -> None:
-    assert not pixels(picture(np.zeros((4, 6)), 100)).any()
+    assert not pixels(encode_picture(np.zeros((4, 6)), 100)).any()
 
 
 def test_large_pictures_are_block_means() -> None:
     values = RNG.random((60, 90))
-    np.testing.assert_allclose(shrunk(values, 600), values.reshape(20, 3, 30, 3).mean(axis=(1, 3)))
-    ragged = shrunk(RNG.random((61, 91)), 600)
+    np.testing.assert_allclose(shrink(values, 600), values.reshape(20, 3, 30, 3).mean(axis=(1, 3)))
+    ragged = shrink(RNG.random((61, 91)), 600)
     assert ragged.size <= 600
-    np.testing.assert_allclose(shrunk(np.full((61, 91), 2.0), 600), 2.0)
+    np.testing.assert_allclose(shrink(np.full((61, 91), 2.0), 600), 2.0)
 
 
 @pytest.mark.parametrize("shape", [(1000, 1), (1, 100_000), (317, 401), (128, 128)])
@@ -63,17 +76,17 @@ def test_blocks_are_large_enough_and_not_larger(shape: tuple[int, int]) -> None:
 
 def test_curve() -> None:
     values = 7.0 * RNG.random(200)
-    np.testing.assert_allclose(heights(curve(values, 512)), values / values.max(), atol=1e-5)
-    assert not heights(curve(np.zeros(5), 512)).any()
+    np.testing.assert_allclose(heights(encode_curve(values, 512)), values / values.max(), atol=1e-5)
+    assert not heights(encode_curve(np.zeros(5), 512)).any()
 
 
 def test_a_thinned_curve_keeps_its_peaks() -> None:
     values = np.zeros(1000)
     values[[17, 640, 999]] = [1.0, 3.0, 2.0]
-    small = thinned(values, 96)
+    small = thin(values, 96)
     assert len(small) <= 96
     assert sorted(small[small > 0]) == [1.0, 2.0, 3.0]
-    axis = thinned_axis(np.arange(1000.0), 96)
+    axis = thin_axis(np.arange(1000.0), 96)
     assert len(axis) == len(small)
     assert abs(axis[np.argmax(small)] - 640) < 11
 
@@ -81,32 +94,32 @@ def test_a_thinned_curve_keeps_its_peaks() -> None:
 def test_likeness_finds_a_permutation() -> None:
     V = RNG.random((50, 6)) ** 4
     order = RNG.permutation(6)
-    matched = likeness(2.0 * V[:, order], V)
+    matched = match_components(2.0 * V[:, order], V)
     assert [like for like, _ in matched] == (order + 1).tolist()
     np.testing.assert_allclose([cosine for _, cosine in matched], 1.0)
 
 
 def test_likeness_across_ranks_uses_each_component_once() -> None:
     V = RNG.random((50, 3))
-    matched = likeness(np.column_stack([V, V]), V)
+    matched = match_components(np.column_stack([V, V]), V)
     assert sorted(like for like, _ in matched if like) == [1, 2, 3]
     assert sum(like is None for like, _ in matched) == 3
-    assert likeness(np.zeros((50, 1)), V)[0][1] == 0.0
+    assert match_components(np.zeros((50, 1)), V)[0][1] == 0.0
 
 
 def test_shares() -> None:
     U, V = RNG.random((20, 3)), RNG.random((10, 3))
     energies = [np.linalg.norm(np.outer(U[:, j], V[:, j])) ** 2 for j in range(3)]
-    np.testing.assert_allclose(shares_of(Factors(U, V, True)), np.array(energies) / sum(energies))
-    assert shares_of(Factors(None, V, True)) == [None] * 3
+    np.testing.assert_allclose(energy_fractions(Factors(U, V, True)), np.array(energies) / sum(energies))
+    assert energy_fractions(Factors(None, V, True)) == [None] * 3
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_images(order: str) -> None:
     image = RNG.random((4, 6))
-    reading = reading_of((5, 24), image_shape=(4, 6), order=order)
+    presentation = choose_presentation((5, 24), image_shape=(4, 6), order=order)
     V = image.ravel(order=order)[:, None]
-    (view,) = components_of(Factors(np.ones((5, 1)), V, True), reading, V, FULL)
+    (view,) = view_components(Factors(np.ones((5, 1)), V, True), presentation, V, FULL)
     np.testing.assert_allclose(pixels(view.image), image / image.max(), atol=SHADE)
     assert view.curve is None
 
@@ -114,8 +127,10 @@ def test_images(order: str) -> None:
 @pytest.mark.parametrize("detail", [FULL, SMALL])
 def test_spectra_with_maps(detail) -> None:
     U, V = RNG.random((12, 2)), RNG.random((30, 2))
-    reading = reading_of((12, 30), map_shape=(3, 4), order="F", wavelengths=np.linspace(400, 900, 30))
-    for j, view in enumerate(components_of(Factors(U, V, True), reading, V, detail)):
+    presentation = choose_presentation(
+        (12, 30), map_shape=(3, 4), order="F", wavelengths=np.linspace(400, 900, 30)
+    )
+    for j, view in enumerate(view_components(Factors(U, V, True), presentation, V, detail)):
         np.testing.assert_allclose(heights(view.curve), V[:, j] / V[:, j].max(), atol=1e-5)
         shares = U[:, j] * V[:, j].sum() / (U @ V.T).sum(axis=1)
         drawn = (shares / shares.max()).reshape((3, 4), order="F")
@@ -130,21 +145,21 @@ def test_spectra_with_maps(detail) -> None:
 def test_shares_of_a_sample_add_up_to_one_whatever_its_scale() -> None:
     U, H = RNG.random((12, 3)), RNG.random((3, 30))
     U[4] = 0.0
-    shares = sample_shares(U, H)
+    shares = sample_fractions(U, H)
     np.testing.assert_allclose(np.delete(shares, 4, axis=0).sum(axis=1), 1.0)
     assert not shares[4].any()
     scales = np.array([3.0, 1.0, 0.2])
     brighter = np.arange(1.0, 13.0)[:, None]
-    np.testing.assert_allclose(sample_shares(brighter * U * scales, H / scales[:, None]), shares)
+    np.testing.assert_allclose(sample_fractions(brighter * U * scales, H / scales[:, None]), shares)
 
 
 def test_words_and_where_they_are_strongest() -> None:
     V = np.array([[9.0, 1.0], [0.0, 8.0], [5.0, 5.0], [0.0, 0.0]])
     U = np.array([[1.0, 0.0], [3.0, 2.0], [2.0, 0.0]])
-    reading = reading_of(
+    presentation = choose_presentation(
         (3, 4), feature_names=["a", "b", "both", "none"], sample_names=["x", "y", "z"], n_top=3
     )
-    first, second = components_of(Factors(U, V, True), reading, V, FULL)
+    first, second = view_components(Factors(U, V, True), presentation, V, FULL)
     assert [term.name for term in first.by_weight] == ["a", "both"]
     assert [term.score for term in first.by_weight] == pytest.approx([1.0, 0.556])
     assert [term.name for term in second.by_weight] == ["b", "both", "a"]
@@ -154,8 +169,8 @@ def test_words_and_where_they_are_strongest() -> None:
 
 def test_templates_in_decibels() -> None:
     V = np.array([[1.0, 0.1, 0.0, 1e-9]]).T
-    reading = reading_of((5, 4), kind="template", wavelengths=[100, 200, 300, 400])
-    (view,) = components_of(Factors(np.arange(5.0)[:, None], V, True), reading, V, FULL)
+    presentation = choose_presentation((5, 4), kind="template", wavelengths=[100, 200, 300, 400])
+    (view,) = view_components(Factors(np.arange(5.0)[:, None], V, True), presentation, V, FULL)
     np.testing.assert_allclose(heights(view.curve), [1.0, 2 / 3, 0.0, 0.0], atol=1e-4)
     np.testing.assert_allclose(heights(view.activity), np.arange(5) / 4, atol=1e-4)
 
@@ -166,7 +181,7 @@ def test_residuals_by_sample(low_rank: np.ndarray, storage: type, dtype: type) -
     n, m = low_rank.shape
     U, V = RNG.random((n, 3)), RNG.random((m, 3))
     data = as_data(storage(low_rank.astype(dtype)))
-    found = residuals(data, Factors(U, V, True), data.squares(np.ones(m)))
+    found = row_residuals(data, U, V, row_energies(data))
     np.testing.assert_allclose(found, ((low_rank - U @ V.T) ** 2).sum(axis=1), rtol=1e-5)
 
 
@@ -177,26 +192,26 @@ def test_residuals_by_sample(low_rank: np.ndarray, storage: type, dtype: type) -
      ({"image_shape": (2, 2), "kind": "words"}, "words")],
 )  # fmt: skip
 def test_kind_follows_from_what_is_given(options: dict, kind: str) -> None:
-    assert reading_of((6, 4), **options).kind == kind
+    assert choose_presentation((6, 4), **options).kind == kind
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"image_shape": (3, 2)}, r"image_shape \(3, 2\) does not fit: there are 4 features"),
-     ({"map_shape": (2, 2)}, r"map_shape \(2, 2\) does not fit: there are 6 samples"),
+    [({"image_shape": (3, 2)}, r"image_shape \(3, 2\) does not match the 4 features"),
+     ({"map_shape": (2, 2)}, r"map_shape \(2, 2\) does not match the 6 samples"),
      ({"kind": "image"}, "images need image_shape"), ({"kind": "movie"}, "unknown kind 'movie'"),
      ({"order": "A"}, "order must be"), ({"n_top": 0}, "n_top must be at least 1"),
-     ({"wavelengths": [1, 2]}, "pass one a feature"), ({"wavelengths": [1, 2, 3, np.nan]}, "finite"),
+     ({"wavelengths": [1, 2]}, "pass one value per feature"), ({"wavelengths": [1, 2, 3, np.nan]}, "finite"),
      ({"feature_names": ["a"]}, "4 names, one for each of the features; got 1"),
      ({"sample_names": "abcdef"}, "6 names, one for each of the samples; got one string")],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        reading_of((6, 4), **options)
+        choose_presentation((6, 4), **options)
 
 
 def test_names_by_default_and_in_short() -> None:
-    assert (Reading("words").feature(0), Reading("words").sample(4)) == ("column 1", "row 5")
-    long = reading_of((1, 1), feature_names=["x" * 1000]).feature(0)
+    assert (Presentation("words").feature(0), Presentation("words").sample(4)) == ("column 1", "row 5")
+    long = choose_presentation((1, 1), feature_names=["x" * 1000]).feature(0)
     assert len(long) == 80
     assert long.endswith("…")

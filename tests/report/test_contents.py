@@ -9,86 +9,87 @@ import numpy as np
 import pytest
 
 from autonmf import AutoNMF, RankEstimate
-from autonmf.report.answer import answer_of
+from autonmf.plotting.evidence import read_evidence
 from autonmf.report.components import FULL, Detail
-from autonmf.report.contents import compact, contents_of, within
-from autonmf.report.evidence import evidence_of, sentence
-from autonmf.report.fit import fits
-from autonmf.report.reading import reading_of
-from autonmf.report.recipe import recipe_of
-from autonmf.report.subject import Factors, Subject
+from autonmf.report.contents import build_contents, compact, compute_fits, fill_space
+from autonmf.report.evidence import build_answer, build_evidence, describe_rank
+from autonmf.report.presentation import choose_presentation
+from autonmf.report.result import Factors, Result, recipe_from_model
 from autonmf.report.wording import percent, plain
 
 
 @pytest.fixture
-def subject(fitted: AutoNMF, low_rank: np.ndarray) -> Subject:
-    return Subject.of_model(fitted, low_rank)
+def result(fitted: AutoNMF, low_rank: np.ndarray) -> Result:
+    return Result.from_model(fitted, low_rank)
 
 
-def contents(model: AutoNMF, X: np.ndarray | None = None, most_bytes: int = 10**6, **options):
-    subject = Subject.of_model(model, X)
-    return contents_of(
-        subject, reading_of(subject.path.shape, **options), recipe_of(model), "title", most_bytes
+def contents(model: AutoNMF, X: np.ndarray | None = None, max_bytes: int = 10**6, **options):
+    result = Result.from_model(model, X)
+    return build_contents(
+        result,
+        choose_presentation(result.path.shape, **options),
+        recipe_from_model(model),
+        "title",
+        max_bytes,
     )
 
 
-def said(subject: Subject):
-    return answer_of(subject, fits(subject, reading_of(subject.path.shape)), evidence_of(subject))
+def said(result: Result):
+    fits = compute_fits(result, choose_presentation(result.path.shape))
+    return build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, build_evidence(result))
 
 
-def test_the_answer(subject: Subject) -> None:
-    answer, estimate = said(subject), subject.estimate
+def test_the_answer(result: Result) -> None:
+    answer, estimate = said(result), result.estimate
     assert answer.headline == "3 components"
     assert answer.why.lower().startswith(estimate.why.lower())
-    assert f"lowers the loss {plain(estimate.evidence['ratio'][2])} times as much" in answer.why
     second = int(np.argsort(-estimate.evidence["probability"])[1]) + 1
-    assert f"The choice is clear: {percent(estimate.confidence)}. The runner-up is {second} (" in answer.sure
-    left = [percent(subject.path.relative_losses[rank - 1]) for rank in (2, 3, 4)]
-    assert answer.fit == (
-        f"Of the data's energy, two leave {left[0]}, three leave {left[1]}, "
-        f"four would leave {left[2]} unexplained."
-    )
+    assert f"clear, with a probability of {percent(estimate.confidence)}." in answer.confidence
+    assert f"second most probable rank is {second} (" in answer.confidence
+    left = [percent(result.path.relative_losses[rank - 1]) for rank in (2, 3, 4)]
+    for rank, words in zip((2, 3, 4), left, strict=True):
+        assert f"{words} with {rank} components" in answer.fit
     assert [one.rank for one in answer.candidates][:2] == [3, second]
-    assert "squared error" in answer.terms
+    assert "squared error" in answer.definitions
 
 
 @pytest.mark.parametrize(
     ("confidence", "words"),
-    [(0.95, "is clear: 95"), (0.7, "is likely, not certain"), (0.1, "is uncertain: 10")],
+    [(0.95, "is clear"), (0.7, "is likely"), (0.1, "is uncertain")],
 )
-def test_how_sure(subject: Subject, confidence: float, words: str) -> None:
-    estimate = replace(subject.estimate, confidence=confidence, plausible=(2, 3, 4, 7))
-    answer = said(replace(subject, estimate=estimate))
-    assert words in answer.sure
-    assert "the rank is one of 2 to 4 and 7." in answer.sure
+def test_confidence_in_words(result: Result, confidence: float, words: str) -> None:
+    estimate = replace(result.estimate, confidence=confidence, plausible=(2, 3, 4, 7))
+    answer = said(replace(result, estimate=estimate))
+    assert words in answer.confidence
+    assert "credible set is 2 to 4 and 7." in answer.confidence
 
 
 @pytest.mark.parametrize(("likeliest", "capped"), [(0.9999, True), (0.98, False)])
-def test_why_the_confidence_ends_where_it_does(subject: Subject, likeliest: float, capped: bool) -> None:
-    chances = np.full_like(subject.estimate.evidence["probability"], 1e-6)
+def test_why_the_confidence_ends_where_it_does(result: Result, likeliest: float, capped: bool) -> None:
+    chances = np.full_like(result.estimate.evidence["probability"], 1e-6)
     chances[2] = likeliest
-    evidence = subject.estimate.evidence | {"probability": chances}
-    estimate = replace(subject.estimate, evidence=evidence, confidence=min(likeliest, 0.99))
-    answer = said(replace(subject, estimate=estimate))
-    assert (f"Nothing is called surer than {percent(0.99)}" in answer.sure) == capped
+    evidence = result.estimate.evidence | {"probability": chances}
+    estimate = replace(result.estimate, evidence=evidence, confidence=min(likeliest, 0.99))
+    answer = said(replace(result, estimate=estimate))
+    assert (f"capped at {percent(0.99)}" in answer.confidence) == capped
 
 
-def test_no_probability_is_above_the_confidence(subject: Subject) -> None:
-    estimate = replace(subject.estimate, confidence=0.5)
-    chances = evidence_of(replace(subject, estimate=estimate)).column("probability")
+def test_no_probability_is_above_the_confidence(result: Result) -> None:
+    estimate = replace(result.estimate, confidence=0.5)
+    chances = build_evidence(replace(result, estimate=estimate)).column("probability")
     assert max(chances.values) == 0.5
-    assert said(replace(subject, estimate=estimate)).candidates[0].probability == 0.5
+    assert said(replace(result, estimate=estimate)).candidates[0].probability == 0.5
 
 
-def test_warnings_are_sentences(subject: Subject) -> None:
-    estimate = replace(subject.estimate, warnings=("no elbow: the loss keeps falling",))
-    assert said(replace(subject, estimate=estimate)).warnings == ("No elbow: the loss keeps falling.",)
+def test_warnings_are_sentences(result: Result) -> None:
+    estimate = replace(result.estimate, warnings=("no elbow: the loss keeps falling",))
+    assert said(replace(result, estimate=estimate)).warnings == ("No elbow: the loss keeps falling.",)
 
 
 def test_a_rule_without_confidence(low_rank: np.ndarray) -> None:
     model = AutoNMF(max_rank=8, rule="marginal", random_state=0).fit(low_rank)
-    answer = said(Subject.of_model(model))
-    assert "“marginal” does not say how sure" in answer.sure
+    answer = said(Result.from_model(model))
+    assert "“marginal” gives no probability" in answer.confidence
     assert answer.candidates[0].probability is None
 
 
@@ -96,8 +97,8 @@ def test_a_rank_that_was_asked_for(low_rank: np.ndarray) -> None:
     model = AutoNMF(n_components=4, max_rank=6, tol=1e-3, random_state=0).fit(low_rank)
     found = contents(model, low_rank)
     assert found.answer.headline == "4 components"
-    assert "asked for" in found.answer.why
-    assert (found.chosen, found.rule, found.plausible, found.answer.sure) == (None, None, (), "")
+    assert "was given" in found.answer.why
+    assert (found.chosen, found.rule, found.plausible, found.answer.confidence) == (None, None, (), "")
     assert [view.rank for view in found.views] == [4, 5, 6]
     assert found.evidence.panels == ("loss",)
 
@@ -105,7 +106,7 @@ def test_a_rank_that_was_asked_for(low_rank: np.ndarray) -> None:
 def test_a_model_at_another_rank_of_the_path(fitted: AutoNMF, low_rank: np.ndarray) -> None:
     found = contents(fitted.at_rank(5, low_rank), low_rank)
     assert (found.rank, found.chosen) == (5, 3)
-    assert "asked for 5 instead" in found.answer.why
+    assert "has 5 components, as requested" in found.answer.why
     assert [view.polished for view in found.views] == [view.rank == 5 for view in found.views]
 
 
@@ -115,48 +116,51 @@ def test_components_that_are_not_needed() -> None:
         model = AutoNMF(n_components=4, max_rank=4, random_state=0).fit(X)
     found = contents(model, X)
     assert [len(view.components) for view in found.views] == [3, 4]
-    assert [component.share for component in found.views[1].components] == pytest.approx([1 / 3] * 3 + [0.0])
+    fractions = [component.fraction for component in found.views[1].components]
+    assert fractions == pytest.approx([1 / 3] * 3 + [0.0])
 
 
-def test_the_evidence_is_the_rule_s_own(subject: Subject) -> None:
-    evidence, table = evidence_of(subject), subject.estimate.evidence
+def test_the_evidence_is_the_rule_s_own(result: Result) -> None:
+    evidence, table = build_evidence(result), read_evidence(result.estimate.evidence)
     assert evidence.ranks == tuple(table["rank"])
     assert {column.name for column in evidence.columns} == set(table) - {"rank"}
     np.testing.assert_array_equal(evidence.column("drop").values, table["drop"])
     assert evidence.panels[0] == "probability"
-    assert evidence.column("remainder").level == (1.0, "noise")
+    assert evidence.column("noise_ratio").level[0] == 1.0
 
 
-def test_infinite_evidence(subject: Subject) -> None:
+def test_infinite_evidence(result: Result) -> None:
     table = {
         "rank": np.array([1, 2, 3]),
-        "ratio": np.array([np.nan, 2.0, np.inf]),
+        "drop_ratio": np.array([np.nan, 2.0, np.inf]),
         "name": np.array(["a", "b", "c"]),
     }
     estimate = RankEstimate(3, "own", "because", table, (3,))
-    evidence = evidence_of(replace(subject, estimate=estimate))
+    evidence = build_evidence(replace(result, estimate=estimate))
     (column,) = evidence.columns
     assert column.values == (None, 2.0, None)
     assert column.words == ("–", "2.00", "∞")
     assert json.loads(compact(column.values)) == [None, 2.0, None]
 
 
-def test_a_sentence_for_every_rank(subject: Subject) -> None:
-    evidence = evidence_of(subject)
-    sentences = [sentence(evidence, rank) for rank in evidence.ranks]
+def test_a_sentence_for_every_rank(result: Result) -> None:
+    evidence = build_evidence(result)
+    sentences = [describe_rank(evidence, rank) for rank in evidence.ranks]
     assert len(set(sentences)) == len(sentences)
-    ratio = subject.estimate.evidence["ratio"][2]
-    assert f"Component 3 lowers the loss {plain(ratio)} times as much as the next one would" in sentences[2]
-    assert "look like noise" in sentences[2]
-    assert "times what noise would have" in sentences[0]
-    assert sentence(evidence, 99) == "The rule did not look at this rank."
+    ratio = read_evidence(result.estimate.evidence)["drop_ratio"][2]
+    assert f"Component 3 lowers the loss {plain(ratio)} times as much as the next one" in sentences[2]
+    assert "looks like noise" in sentences[2]
+    assert "noise alone would give" in sentences[0]
+    assert "did not consider" in describe_rank(evidence, 99)
 
 
-def test_the_fit(subject: Subject, fitted: AutoNMF, low_rank: np.ndarray) -> None:
-    found = fits(subject, reading_of(low_rank.shape, sample_names=[f"s{i}" for i in range(60)]))
+def test_the_fit(result: Result, fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    found = compute_fits(
+        result, choose_presentation(low_rank.shape, sample_names=[f"s{i}" for i in range(60)])
+    )
     assert found[3].explained == pytest.approx(1 - fitted.reconstruction_err_**2 / np.sum(low_rank**2))
     losses = dict(zip(fitted.path_.ranks, fitted.path_.relative_losses, strict=True))
-    assert [found[k].left for k in losses] == pytest.approx(list(losses.values()))
+    assert [found[k].unexplained for k in losses] == pytest.approx(list(losses.values()))
     assert found[4].added == pytest.approx(losses[3] - losses[4])
     assert found[1].added is None
     lost = ((low_rank - fitted.transform(low_rank) @ fitted.components_) ** 2).sum(axis=1)
@@ -171,19 +175,21 @@ def test_the_fit(subject: Subject, fitted: AutoNMF, low_rank: np.ndarray) -> Non
 def test_samples_of_zeros_have_no_fit(low_rank: np.ndarray) -> None:
     X = low_rank.copy()
     X[3] = 0.0
-    subject = Subject.of_model(AutoNMF(max_rank=4, random_state=0).fit(X), X)
-    assert "row 4" not in [name for name, _ in fits(subject, reading_of(X.shape))[3].samples.worst]
+    result = Result.from_model(AutoNMF(max_rank=4, random_state=0).fit(X), X)
+    assert "row 4" not in [
+        name for name, _ in compute_fits(result, choose_presentation(X.shape))[3].samples.worst
+    ]
 
 
 def test_without_the_data_the_path_s_factors_are_shown(fitted: AutoNMF) -> None:
     found = contents(fitted)
     assert not any(view.polished for view in found.views)
     assert all(view.samples is None for view in found.views)
-    assert found.views[2].components[0].share is not None
+    assert found.views[2].components[0].fraction is not None
 
 
 def test_with_the_data_the_model_s_own_components_are_shown(fitted: AutoNMF, low_rank: np.ndarray) -> None:
-    shown = Subject.of_model(fitted, low_rank).factors(3)
+    shown = Result.from_model(fitted, low_rank).factors(3)
     np.testing.assert_array_equal(shown.V, fitted.components_.T)
     np.testing.assert_array_equal(shown.U, fitted.transform(low_rank))
 
@@ -191,7 +197,7 @@ def test_with_the_data_the_model_s_own_components_are_shown(fitted: AutoNMF, low
 @pytest.mark.parametrize("change", [lambda X: X[:30], lambda X: 2.0 * X])
 def test_other_data_are_refused(fitted: AutoNMF, low_rank: np.ndarray, change) -> None:
     with pytest.raises(ValueError, match=r"not what the model was fitted to \(a 60 x 40 matrix"):
-        Subject.of_model(fitted, change(low_rank))
+        Result.from_model(fitted, change(low_rank))
 
 
 @pytest.mark.parametrize("zeros", [0, 5])
@@ -199,33 +205,33 @@ def test_a_weighted_model_is_reported_without_its_data(low_rank: np.ndarray, tmp
     sample_weight = np.random.default_rng(0).uniform(2.0, 3.0, len(low_rank))
     sample_weight[:zeros] = 0.0
     model = AutoNMF(max_rank=4, random_state=0).fit(low_rank, sample_weight=sample_weight)
-    with pytest.raises(ValueError, match="the page of a weighted model is written without X"):
+    with pytest.raises(ValueError, match="write the report of a weighted model without X"):
         model.report(tmp_path / "page.html", X=low_rank)
     assert model.report(tmp_path / "page.html").is_file()
 
 
-def test_the_highest_rank_has_no_next(subject: Subject) -> None:
-    evidence = evidence_of(subject)
+def test_the_highest_rank_has_no_next(result: Result) -> None:
+    evidence = build_evidence(result)
     last = evidence.ranks[-1]
-    assert f"Rank {last} is the highest that was tried" in sentence(evidence, last)
-    assert "next one would" not in sentence(evidence, last)
-    assert "next one would" in sentence(evidence, last - 1)
+    assert f"Rank {last} is the largest rank tried" in describe_rank(evidence, last)
+    assert "the next one" not in describe_rank(evidence, last)
+    assert "the next one" in describe_rank(evidence, last - 1)
 
 
 def test_an_unfitted_model_is_refused() -> None:
     with pytest.raises(ValueError, match="call fit first"):
-        Subject.of_model(AutoNMF())
+        Result.from_model(AutoNMF())
 
 
-def test_what_is_near_the_choice_comes_first(subject: Subject) -> None:
-    assert subject.by_interest[:5] == [3, 2, 4, 1, 5]
+def test_what_is_near_the_choice_comes_first(result: Result) -> None:
+    assert result.ranks_by_distance[:5] == [3, 2, 4, 1, 5]
 
 
 def test_full_detail_first_then_small_then_nothing() -> None:
     def build(rank: int, detail: Detail) -> dict[str, object]:
         return {"components": (), "detail": detail.name, "pad": "x" * (60 if detail is FULL else 10)}
 
-    made = within(1000, range(1, 31), build)
+    made = fill_space(1000, range(1, 31), build)
     details = [made[rank]["detail"] if rank in made else "nothing" for rank in range(1, 31)]
     assert details == sorted(details, key=["full", "small", "nothing"].index)
     assert set(details) == {"full", "small", "nothing"}
@@ -237,9 +243,9 @@ def test_full_detail_first_then_small_then_nothing() -> None:
 def test_noise_on_every_rank_stays_within_its_bytes(noise_path) -> None:
     path = noise_path(900, 120, 30)
     point = path.at_rank(2)
-    subject = Subject(path, None, Factors(point.U, point.V, True), 2, point.loss)
-    reading = reading_of((900, 120), map_shape=(30, 30))
-    found = contents_of(subject, reading, recipe_of(AutoNMF()), "noise", 200_000)
+    result = Result(path, None, Factors(point.U, point.V, True), 2, point.loss)
+    presentation = choose_presentation((900, 120), map_shape=(30, 30))
+    found = build_contents(result, presentation, recipe_from_model(AutoNMF()), "noise", 200_000)
     assert len(found.as_json()) < 200_000 + 20_000
     assert {view.detail for view in found.views} == {"full", "small", None}
     assert found.views[1].detail == "full"

@@ -18,7 +18,7 @@ import pytest
 from autonmf import AutoNMF
 from autonmf.report import write_report
 from autonmf.report.page import plotly_script
-from autonmf.report.recipe import recipe_of
+from autonmf.report.result import recipe_from_model
 
 LIMIT = 8_000_000
 HOSTILE = (
@@ -134,8 +134,10 @@ def test_the_code_on_the_page_gives_the_model_again(tmp_path: Path, low_rank: np
 
 
 def test_the_code_says_that_a_seed_is_missing() -> None:
-    assert "another run starts elsewhere" in recipe_of(AutoNMF()).python
-    code = recipe_of(AutoNMF(random_state=np.random.default_rng(0), init=(np.ones(2), np.ones(2)))).python
+    assert "random_state was not an integer" in recipe_from_model(AutoNMF()).python
+    code = recipe_from_model(
+        AutoNMF(random_state=np.random.default_rng(0), init=(np.ones(2), np.ones(2)))
+    ).python
     assert "init=init, random_state=random_state" in code
 
 
@@ -152,9 +154,9 @@ def test_a_full_disk_leaves_the_earlier_page(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.write_text("the earlier page")
     code = (
-        "import sys, resource; from pathlib import Path; from autonmf.report.write import write_whole\n"
+        "import sys, resource; from pathlib import Path; from autonmf.report.page import write_file\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))\n"
-        "write_whole(Path(sys.argv[1]), 'x' * 3 * 10**6)"
+        "write_file(Path(sys.argv[1]), 'x' * 3 * 10**6)"
     )
     done = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True, check=False)
     assert done.returncode == 1

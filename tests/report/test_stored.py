@@ -13,12 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from autonmf import AutoNMF
-from autonmf.data import as_data, stores
-from autonmf.data.rowwise import Turned
-from autonmf.data.streamed import Streamed
-from autonmf.report import tally
-from autonmf.report.survey import Survey, survey
-from autonmf.report.write import write_report
+from autonmf.data import Scaled, Streamed, streamed
+from autonmf.distributed import as_data
+from autonmf.report import statistics, write_report
+from autonmf.report.statistics import Statistics, compute_statistics
 
 Read = Callable[[Path], dict[str, Any]]
 
@@ -40,7 +38,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path, counts: np.ndarray, in_
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the matrix were large: several blocks, and too large to load."""
-    monkeypatch.setattr(stores, "SMALL", 0)
+    monkeypatch.setattr(streamed, "SMALL", 0)
     monkeypatch.setattr(Streamed, "block_entries", 13 * 40)
 
 
@@ -49,23 +47,23 @@ def model(counts: np.ndarray) -> AutoNMF:
     return AutoNMF(max_rank=5, random_state=0).fit(counts)
 
 
-def alike(found: Survey, inside: Survey) -> None:
+def alike(found: Statistics, inside: Statistics) -> None:
     """But for how X is stored, and for repeated rows."""
-    for name in {field.name for field in fields(Survey)} - {"dtype", "sparse", "repeated_rows"}:
+    for name in {field.name for field in fields(Statistics)} - {"dtype", "sparse", "repeated_rows"}:
         assert_allclose(getattr(found, name), getattr(inside, name), rtol=1e-12, err_msg=name)
 
 
 def test_the_survey_of_a_file_is_that_of_the_matrix(kept: Any, counts: np.ndarray) -> None:
     data = as_data(kept)
-    found = survey(data)
-    alike(found, survey(as_data(counts)))
+    found = compute_statistics(data)
+    alike(found, compute_statistics(as_data(counts)))
     assert found.sparse == hasattr(kept, "format")
-    assert found.repeated_rows == (None if isinstance(data, Turned) else 2)
+    assert found.repeated_rows == (None if isinstance(data, Scaled) else 2)
 
 
 def test_only_a_float_map_is_not_read_in_blocks(kept: Any) -> None:
     floats = isinstance(kept, np.memmap) and kept.dtype == np.float64
-    assert isinstance(as_data(kept), Streamed | Turned) != floats
+    assert isinstance(as_data(kept), Streamed | Scaled) != floats
 
 
 def test_the_page_about_a_file(
@@ -77,8 +75,8 @@ def test_the_page_about_a_file(
         {fact["name"]: fact["value"] for fact in one["health"]["facts"]} for one in (page, inside)
     )
     assert facts["Shape"] == "60 samples × 40 features"
-    assert facts["Repeated rows"] in ("2", "not looked for")
-    for name in ("Zeros", "Values", "Median of the positive", "Rows, columns of zeros"):
+    assert facts["Repeated rows"] in ("2", "not searched for")
+    for name in ("Zeros", "Values", "Median of positive entries", "Zero rows, zero columns"):
         assert facts[name] == expected[name]
     assert_allclose(
         page["views"][2]["samples"]["quantiles"], inside["views"][2]["samples"]["quantiles"], atol=1e-3
@@ -92,15 +90,15 @@ def test_a_fit_to_a_file_reports_on_it(kept: Any, tmp_path: Path, stored: Read) 
 
 
 def test_parts_put_together_are_the_whole(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = tally.tally_of(as_data(counts))
-    monkeypatch.setattr(tally, "MOST_SORTED", 300)
-    parts = tally.tally_of(as_data(counts))
-    for name in ("nonzero", "smallest", "largest", "at_largest", "whole", "sparse"):
+    whole = statistics.count_entries(as_data(counts))
+    monkeypatch.setattr(statistics, "SAMPLE_SIZE", 300)
+    parts = statistics.count_entries(as_data(counts))
+    for name in ("nonzero", "smallest", "largest", "at_largest", "integers", "sparse"):
         assert getattr(parts, name) == getattr(whole, name)
-    assert_array_equal(np.sort(whole.positive), np.sort(counts[counts > 0]))
-    assert len(parts.positive) <= 2 * 300
-    low, high = np.quantile(whole.positive, (0.4, 0.6))
-    assert low <= np.median(parts.positive) <= high
+    assert_array_equal(np.sort(whole.sample), np.sort(counts[counts > 0]))
+    assert len(parts.sample) <= 2 * 300
+    low, high = np.quantile(whole.sample, (0.4, 0.6))
+    assert low <= np.median(parts.sample) <= high
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
@@ -118,14 +116,14 @@ def test_the_page_about_a_dask_array(
     ):
         X = da.from_array(counts, chunks=(17, -1)).map_blocks(storage, dtype=counts.dtype)
         model = AutoNMF(max_rank=4, random_state=0).fit(X)
-        found = survey(as_data(X))
+        found = compute_statistics(as_data(X))
         page = stored(model.report(tmp_path / "dask.html", X))
-    alike(found, survey(as_data(counts)))
+    alike(found, compute_statistics(as_data(counts)))
     assert found.sparse == (storage is not np.asarray)
     facts = {fact["name"]: fact["value"] for fact in page["health"]["facts"]}
     empty = [int(np.count_nonzero(~counts.any(axis=axis))) for axis in (1, 0)]
-    assert facts["Rows, columns of zeros"] == f"{empty[0]}, {empty[1]}"
-    assert facts["Repeated rows"] == "not looked for"
+    assert facts["Zero rows, zero columns"] == f"{empty[0]}, {empty[1]}"
+    assert facts["Repeated rows"] == "2"
     assert page["views"][0]["samples"]
 
 

@@ -19,7 +19,7 @@ def choose() -> Choose:
     """The default rule on X."""
 
     def choice(X: Any, **options: Any) -> RankEstimate:
-        return select_rank(rank_path(X, evened=True, **({"random_state": 0} | options)), "auto")
+        return select_rank(rank_path(X, equilibrate=True, **({"random_state": 0} | options)), "auto")
 
     return choice
 

@@ -1,4 +1,4 @@
-"""The default rule: its formula, its table, and the ranks of matrices that everybody knows."""
+"""The default rule: its formula, its table, and the ranks of well-known matrices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.linalg import block_diag
 from autonmf import AutoNMF, RankEstimate, rank_path, select_rank
 from autonmf.datasets import make_low_rank
 from autonmf.path import Evidence
-from autonmf.selection.features import features_of
+from autonmf.selection.features import compute_features
 
 Choose = Callable[..., RankEstimate]
 
@@ -24,25 +24,25 @@ Choose = Callable[..., RankEstimate]
 
 def slow_scores(evidence: Evidence) -> list[float]:
     """z of every rank by the formula, with the rule's weights written out."""
-    features = features_of(evidence)
+    features = compute_features(evidence)
     scores = [
-        4.8 * features.step[i]
-        + 3.7 * features.bend[i]
-        - 3.1 * min(max(np.log10(features.remainder[i]), 0.0), 1.0)
-        + 2.7 * min(max(np.log10(features.before[i]), 0.0), 0.5)
+        4.8 * features.log_drop_ratio[i]
+        + 3.7 * features.elbow[i]
+        - 3.1 * min(max(np.log10(features.noise_ratio[i]), 0.0), 1.0)
+        + 2.7 * min(max(np.log10(features.noise_ratio_before[i]), 0.0), 0.5)
         for i in range(len(features.rank))
     ]
     if len(scores) > 1:
-        decades = abs(np.log10(features.noise))
-        step = max(features.step[1:]) - np.log10(2.0)
-        scores[0] = float(np.median(scores[1:])) + 9.0 - 16.0 * decades - 10.0 * step
+        decades = abs(np.log10(features.rank_one_noise_ratio))
+        elsewhere = max(features.log_drop_ratio[1:]) - np.log10(2.0)
+        scores[0] = float(np.median(scores[1:])) + 9.0 - 16.0 * decades - 10.0 * elsewhere
     return scores
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_and_probabilities(seed: int) -> None:
     X = make_low_rank(70, 50, rank=2 + 2 * seed, noise=0.5, random_state=seed)[0]
-    path = rank_path(X, evened=True, random_state=0)
+    path = rank_path(X, equilibrate=True, random_state=0)
     estimate = select_rank(path, "auto")
     assert path.evidence is not None
     scores = np.array(slow_scores(path.evidence))
@@ -54,7 +54,7 @@ def test_scores_and_probabilities(seed: int) -> None:
 
 def test_a_rank_that_was_not_visited_is_no_candidate(choose: Choose) -> None:
     X = make_low_rank(60, 40, rank=3, random_state=0)[0]
-    path = rank_path(X, evened=True, callback=lambda p: p.rank == 6, random_state=0)
+    path = rank_path(X, equilibrate=True, callback=lambda p: p.rank == 6, random_state=0)
     estimate = select_rank(path, "auto")
     assert_array_equal(estimate.evidence["probability"][1:5], 0.0)
     assert_array_equal(estimate.evidence["score"][1:5], -np.inf)
@@ -67,7 +67,16 @@ def test_a_rank_that_was_not_visited_is_no_candidate(choose: Choose) -> None:
 def test_the_table(rank: int, noise: float, choose: Choose) -> None:
     estimate = choose(make_low_rank(60, 40, rank=rank, noise=noise, random_state=rank)[0])
     table = estimate.evidence
-    assert list(table) == ["rank", "loss", "drop", "ratio", "bend", "remainder", "score", "probability"]
+    assert list(table) == [
+        "rank",
+        "loss",
+        "drop",
+        "drop_ratio",
+        "elbow",
+        "noise_ratio",
+        "score",
+        "probability",
+    ]
     assert {column.shape for column in table.values()} == {table["rank"].shape}
     probability = table["probability"]
     assert not np.isnan(probability).any()
@@ -99,7 +108,7 @@ def test_plausible_is_the_smallest_credible_set(noise: float, choose: Choose) ->
         assert probability[inside].min() >= np.delete(probability, inside).max(initial=0.0)
 
 
-# Matrices that everybody knows
+# Well-known matrices
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -156,7 +165,7 @@ def test_more_blocks_than_ranks_are_not_noise(blocks: int, choose: Choose) -> No
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_drops_that_are_negligible_do_not_bend(seed: int, choose: Choose) -> None:
+def test_drops_that_are_negligible_make_no_elbow(seed: int, choose: Choose) -> None:
     rng = np.random.default_rng(10 + seed)
     n, m = 300 + 100 * seed, 200 + 50 * seed
     X = rng.gamma(0.5, 1.0, (n, 2)) @ rng.gamma(0.5, 1.0, (m, 2)).T
@@ -172,7 +181,7 @@ def test_one_rank_only(shape: tuple[int, int]) -> None:
     assert estimate.rank == 1
     assert estimate.plausible == (1,)
     assert estimate.confidence is None
-    assert estimate.warnings == ("the path has one rank only: nothing was chosen",)
+    assert estimate.warnings == ("the path has one rank only, so nothing was chosen",)
 
 
 @pytest.mark.parametrize("max_rank", [1, 2, 3, None])
@@ -202,7 +211,7 @@ def test_the_largest_rank_decides_nothing(largest: int, choose: Choose) -> None:
         assert choose(make_low_rank(120, 80, rank=rank, random_state=rank)[0], max_rank=largest).rank == rank
 
 
-def test_ranks_that_were_jumped_over_make_no_bend(choose: Choose) -> None:
+def test_ranks_that_were_jumped_over_make_no_elbow(choose: Choose) -> None:
     """Noise along the paper's grid, which visits few ranks."""
     found = [
         choose(np.random.default_rng(seed).random((200, 30)), grid="adaptive", random_state=seed).rank
@@ -218,13 +227,13 @@ def test_ranks_that_were_jumped_over_make_no_bend(choose: Choose) -> None:
 def evidences(draw: st.DrawFn) -> Evidence:
     largest = draw(st.integers(1, 40))
     ranks = np.array(sorted({largest, *draw(st.lists(st.integers(1, largest), max_size=largest))}))
-    share = st.one_of(st.just(0.0), st.floats(-30, 0).map(lambda x: 10.0**x))
+    fraction = st.one_of(st.just(0.0), st.floats(-30, 0).map(lambda x: 10.0**x))
 
     def losses() -> np.ndarray:
-        return np.array(draw(st.lists(share, min_size=len(ranks), max_size=len(ranks))))
+        return np.array(draw(st.lists(fraction, min_size=len(ranks), max_size=len(ranks))))
 
     def spectrum() -> np.ndarray:
-        values = np.sort([draw(st.floats(1e-9, 1)), *draw(st.lists(share, max_size=largest + 10))])[::-1]
+        values = np.sort([draw(st.floats(1e-9, 1)), *draw(st.lists(fraction, max_size=largest + 10))])[::-1]
         return np.asarray(values / values.sum() * draw(st.sampled_from([1.0, 0.999, 0.5])))
 
     shape = (draw(st.integers(largest, 500)), draw(st.integers(largest, 500)))
@@ -243,9 +252,9 @@ def test_any_evidence_has_an_answer(evidence: Evidence) -> None:
     assert {len(column) for column in table.values()} == {evidence.ranks[-1]}
     assert np.isfinite(table["probability"]).all()
     assert_allclose(table["probability"].sum(), 1.0)
-    for name in ("loss", "drop", "bend", "remainder"):
+    for name in ("loss", "drop", "elbow", "noise_ratio"):
         assert np.isfinite(table[name]).all()
-    assert not (table["ratio"] < 0).any()
+    assert not (table["drop_ratio"] < 0).any()
     assert ("the path is incomplete" in estimate.warnings) == (not evidence.complete)
     assert len(estimate.why) > 10
     assert "nan" not in estimate.why

@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from autonmf import rank_path
 from autonmf.datasets import make_low_rank
 from autonmf.path import Evidence
-from autonmf.selection.features import Features, features_of
+from autonmf.selection.features import Features, compute_features
 
 # The rule's numbers, written out: a rule with others is another rule.
-FLOOR, NEGLIGIBLE, HARDLY_ITERATED = 0.25, 1e-6, 25
-NO_STEP, CLEAR_STEP = 2.0, 100.0
-BENT_UP_TO = 0.8
+FLOOR, NEGLIGIBLE, HIGH_RANK = 0.25, 1e-6, 25
+MIN_DROP_RATIO, MAX_DROP_RATIO = 2.0, 100.0
+ELBOW_RANGE = 0.8
 EXACT = 1e-9
 
 
@@ -66,26 +66,26 @@ def at(values: np.ndarray, index: int) -> float:
     return float(values[index]) if index < len(values) else 0.0
 
 
-def slow_steps(drops: list[float], spectrum: np.ndarray) -> list[float]:
+def slow_drop_ratios(drops: list[float], spectrum: np.ndarray) -> list[float]:
     largest = len(drops) - 1
     floor = FLOOR * at(spectrum, largest - 1) + NEGLIGIBLE
-    steps = []
+    ratios = []
     for k in range(1, largest + 1):
-        if k < HARDLY_ITERATED:
-            steps.append((drops[k - 1] + floor) / (drops[k] + floor))
+        if k < HIGH_RANK:
+            ratios.append((drops[k - 1] + floor) / (drops[k] + floor))
         else:
-            steps.append((at(spectrum, k - 1) + floor) / (at(spectrum, k) + floor))
-    return steps
+            ratios.append((at(spectrum, k - 1) + floor) / (at(spectrum, k) + floor))
+    return ratios
 
 
-def slow_step(steps: list[float], steps_of_X: list[float]) -> list[float]:
+def slow_log_drop_ratio(ratios: list[float], ratios_of_X: list[float]) -> list[float]:
     return [
-        math.log10(min(max(x, NO_STEP), CLEAR_STEP) if y >= NO_STEP else NO_STEP)
-        for y, x in zip(steps, steps_of_X, strict=True)
+        math.log10(min(max(x, MIN_DROP_RATIO), MAX_DROP_RATIO) if y >= MIN_DROP_RATIO else MIN_DROP_RATIO)
+        for y, x in zip(ratios, ratios_of_X, strict=True)
     ]
 
 
-def slow_remainder(shape: tuple[int, int], spectrum: np.ndarray, k: int) -> float:
+def slow_noise_ratio(shape: tuple[int, int], spectrum: np.ndarray, k: int) -> float:
     """σ²_{k+1} over the edge of the noise that k components leave."""
     n, m = shape[0] - k, shape[1] - k
     left = 1.0 - sum(spectrum[:k])
@@ -104,21 +104,21 @@ def line_misfit(ranks: list[int], heights: list[float]) -> float:
     return float(np.sum(weights * (np.array(heights) - np.polyval(line, ranks)) ** 2))
 
 
-def slow_bends(drops: list[float]) -> dict[int, float]:
-    """The bend at each rank where there is one; ``drops`` has one for each rank."""
-    ranks = list(range(2, int(BENT_UP_TO * len(drops)) + 1))
+def slow_elbow_fits(drops: list[float]) -> dict[int, float]:
+    """The elbow fit at each rank that has one; ``drops`` has one for each rank."""
+    ranks = list(range(2, int(ELBOW_RANGE * len(drops)) + 1))
     heights = [math.sqrt(drops[k - 1]) for k in ranks]
     highest = max(heights)
     heights = [height / highest for height in heights]
     total = sum(1.0 / k for k in ranks)
-    bends = {}
+    fits = {}
     for i in range(1, len(ranks) - 1):
         misfit = line_misfit(ranks[:i], heights[:i]) + line_misfit(ranks[i:], heights[i:])
-        bends[ranks[i - 1]] = -0.5 * math.log10(misfit / total + 1e-12)
-    return bends
+        fits[ranks[i - 1]] = -0.5 * math.log10(misfit / total + 1e-12)
+    return fits
 
 
-def check_all_but_bends(evidence: Evidence, features: Features) -> None:
+def check_all_but_elbows(evidence: Evidence, features: Features) -> None:
     largest = int(evidence.ranks[-1])
     losses = slow_losses(evidence, evidence.losses, evidence.spectrum)
     losses_of_X = slow_losses(evidence, evidence.losses_of_X, evidence.spectrum_of_X)
@@ -126,13 +126,15 @@ def check_all_but_bends(evidence: Evidence, features: Features) -> None:
     assert_array_equal(features.rank, np.arange(1, largest + 1))
     assert_allclose(features.loss, losses[1:-1], rtol=1e-12)
     assert_allclose(features.drop, drops[:-1], atol=1e-14)
-    steps = slow_steps(drops, evidence.spectrum), slow_steps(drops_of_X, evidence.spectrum_of_X)
-    assert_allclose(features.ratio, steps[0], rtol=1e-6)
-    assert_allclose(features.step, slow_step(*steps), rtol=1e-9)
-    after = [slow_remainder(evidence.shape, evidence.spectrum_of_X, k) for k in range(largest + 1)]
-    assert_allclose(features.remainder, after[1:], rtol=1e-9)
-    assert_allclose(features.before, after[:-1], rtol=1e-9)
-    assert_allclose(features.noise, slow_remainder(evidence.shape, evidence.spectrum, 1), rtol=1e-9)
+    ratios = slow_drop_ratios(drops, evidence.spectrum), slow_drop_ratios(drops_of_X, evidence.spectrum_of_X)
+    assert_allclose(features.drop_ratio, ratios[0], rtol=1e-6)
+    assert_allclose(features.log_drop_ratio, slow_log_drop_ratio(*ratios), rtol=1e-9)
+    after = [slow_noise_ratio(evidence.shape, evidence.spectrum_of_X, k) for k in range(largest + 1)]
+    assert_allclose(features.noise_ratio, after[1:], rtol=1e-9)
+    assert_allclose(features.noise_ratio_before, after[:-1], rtol=1e-9)
+    assert_allclose(
+        features.rank_one_noise_ratio, slow_noise_ratio(evidence.shape, evidence.spectrum, 1), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -140,17 +142,17 @@ def check_all_but_bends(evidence: Evidence, features: Features) -> None:
 def test_features_by_their_definitions(largest: int, gaps: bool) -> None:
     for seed in range(5):
         evidence = random_evidence(seed, largest, gaps=gaps)
-        check_all_but_bends(evidence, features_of(evidence))
+        check_all_but_elbows(evidence, compute_features(evidence))
 
 
 @pytest.mark.parametrize("largest", [8, 9, 10, 20, 33, 50])
-def test_bends_by_the_lines_that_numpy_fits(largest: int) -> None:
+def test_elbow_fits_by_the_lines_that_numpy_fits(largest: int) -> None:
     for seed in range(5):
         evidence = random_evidence(seed, largest)
-        features = features_of(evidence)
-        expected = slow_bends(features.drop.tolist())
+        features = compute_features(evidence)
+        expected = slow_elbow_fits(features.drop.tolist())
         least = min(expected.values())
-        assert_allclose(features.bend, [expected.get(k, least) for k in features.rank], rtol=1e-7)
+        assert_allclose(features.elbow, [expected.get(k, least) for k in features.rank], rtol=1e-7)
 
 
 @pytest.mark.parametrize("shape", [(12, 12), (12, 30), (30, 12), (13, 13), (14, 13)])
@@ -158,35 +160,37 @@ def test_as_many_ranks_as_rows_or_columns(shape: tuple[int, int]) -> None:
     """What is one row or column wide has no edge."""
     for seed in range(3):
         evidence = replace(random_evidence(seed, 12), shape=shape)
-        features = features_of(evidence)
-        check_all_but_bends(evidence, features)
-        assert (features.remainder[min(shape) - 2 :] == 1.0).all()
+        features = compute_features(evidence)
+        check_all_but_elbows(evidence, features)
+        assert (features.noise_ratio[min(shape) - 2 :] == 1.0).all()
 
 
 def test_features_of_real_paths(low_rank: np.ndarray) -> None:
     for X in (low_rank, make_low_rank(40, 90, rank=8, noise=0.5, random_state=1)[0]):
-        evidence = rank_path(X, evened=True, random_state=0).evidence
+        evidence = rank_path(X, equilibrate=True, random_state=0).evidence
         assert evidence is not None
-        check_all_but_bends(evidence, features_of(evidence))
-        assert features_of(evidence).bend.argmax() + 1 in evidence.ranks
+        check_all_but_elbows(evidence, compute_features(evidence))
+        assert compute_features(evidence).elbow.argmax() + 1 in evidence.ranks
 
 
-def test_two_lines_bend_where_they_meet() -> None:
-    """Roots of the drops on two lines that part after rank 6: the bend there is perfect, and nowhere else."""
+def test_two_lines_fit_where_they_meet() -> None:
+    """Roots of the drops on two lines that part after rank 6: they fit perfectly there, and nowhere else."""
     k = np.arange(1, 21)
     heights = np.where(k <= 6, 1.0 - 0.1 * k, 0.2 - 0.008 * k)
     drops = heights**2 / np.sum(heights**2) * 0.9
     losses = 1.0 - np.cumsum(drops)
-    bend = features_of(Evidence((60, 50), k, losses, losses, drops, drops)).bend
-    assert bend.argmax() + 1 == 6
-    assert_allclose(bend[5], 6.0, rtol=1e-3)
-    assert np.delete(bend, 5).max() < 3.0
+    fits = compute_features(Evidence((60, 50), k, losses, losses, drops, drops)).elbow
+    assert fits.argmax() + 1 == 6
+    assert_allclose(fits[5], 6.0, rtol=1e-3)
+    assert np.delete(fits, 5).max() < 3.0
 
 
 def test_a_drop_before_none_is_finitely_larger() -> None:
     losses = np.array([0.5, 0.3, 1e-12, 1e-12, 1e-12, 2e-12, 1e-12, 1e-12])
     spectrum = np.array([0.5, 0.25, 0.25])
-    ratio = features_of(Evidence((30, 20), np.arange(1, 9), losses, losses, spectrum, spectrum)).ratio
+    ratio = compute_features(
+        Evidence((30, 20), np.arange(1, 9), losses, losses, spectrum, spectrum)
+    ).drop_ratio
     assert 1e5 < ratio[2] < np.inf
     assert_allclose(ratio[3:-1], 1.0)
 
@@ -214,34 +218,34 @@ def evidence_by_svd(X: np.ndarray, largest: int) -> Evidence:
 @pytest.mark.parametrize("shape", [(200, 100), (400, 400), (1000, 100), (100, 1000)])
 def test_noise_ends_at_its_edge(shape: tuple[int, int], noise: str) -> None:
     """About one for noise, beyond the mean, which is rank one; and less as more of the noise is fitted."""
-    features = features_of(evidence_by_svd(NOISES[noise](np.random.default_rng(0), shape), 8))
-    first = features.before[0] if noise == "normal" else features.remainder[0]
+    features = compute_features(evidence_by_svd(NOISES[noise](np.random.default_rng(0), shape), 8))
+    first = features.noise_ratio_before[0] if noise == "normal" else features.noise_ratio[0]
     assert 0.85 < first < 1.1
-    assert 0.85 < features.noise < 1.1
-    assert (features.remainder > 0.8).all()
-    assert (features.remainder[1:] < 1.05).all()
+    assert 0.85 < features.rank_one_noise_ratio < 1.1
+    assert (features.noise_ratio > 0.8).all()
+    assert (features.noise_ratio[1:] < 1.05).all()
 
 
 @pytest.mark.parametrize("shape", [(200, 100), (400, 400), (1000, 100)])
 def test_noise_ends_at_its_edge_along_a_path(shape: tuple[int, int]) -> None:
     X = np.random.default_rng(1).random(shape)
-    evidence = rank_path(X, max_rank=10, engine="direct", evened=True, random_state=0).evidence
+    evidence = rank_path(X, max_rank=10, engine="direct", equilibrate=True, random_state=0).evidence
     assert evidence is not None
-    assert 0.85 < features_of(evidence).remainder[0] < 1.15
-    assert 0.85 < features_of(evidence).noise < 1.15
+    assert 0.85 < compute_features(evidence).noise_ratio[0] < 1.15
+    assert 0.85 < compute_features(evidence).rank_one_noise_ratio < 1.15
 
 
 def test_structure_stands_out_of_the_edge_until_it_is_explained() -> None:
     X = make_low_rank(200, 100, rank=5, random_state=0)[0]
-    features = features_of(evidence_by_svd(X, 12))
-    assert (features.before[:5] > 10).all()
-    assert (features.remainder[5:] < 1.2).all()
-    assert_array_equal(features.before[1:], features.remainder[:-1])
+    features = compute_features(evidence_by_svd(X, 12))
+    assert (features.noise_ratio_before[:5] > 10).all()
+    assert (features.noise_ratio[5:] < 1.2).all()
+    assert_array_equal(features.noise_ratio_before[1:], features.noise_ratio[:-1])
 
 
 def test_nothing_left_is_like_noise() -> None:
     """Rounding errors have no edge."""
     X = make_low_rank(40, 30, rank=3, noise=0.0, random_state=0)[0]
-    features = features_of(evidence_by_svd(X, 10))
-    assert_array_equal(features.remainder[2:], 1.0)
-    assert (features.remainder[:2] > 1.5).all()
+    features = compute_features(evidence_by_svd(X, 10))
+    assert_array_equal(features.noise_ratio[2:], 1.0)
+    assert (features.noise_ratio[:2] > 1.5).all()

@@ -123,7 +123,7 @@ def test_rows_and_columns_of_zeros(choose: Choose) -> None:
 
 @pytest.mark.parametrize("decades", [1, 2])
 def test_sizes_of_rows_and_columns(decades: int, choose: Choose) -> None:
-    """Scaling rows and columns keeps the rank of a matrix; evening them out keeps the answer."""
+    """Scaling rows and columns keeps the rank of a matrix; equilibrating them keeps the answer."""
     rng = np.random.default_rng(0)
     X = make_low_rank(120, 80, rank=4, noise=0.02, random_state=0)[0]
     rows, columns = (10.0 ** rng.uniform(0, decades, side) for side in X.shape)

@@ -1,6 +1,7 @@
 """What the default rule promises, on families and seeds of the benchmark that it was not made with.
 
-Lower bounds, not the figures of ``benchmarks/order/page.md``; a rule is not to be tuned to these seeds.
+Lower bounds, not the figures of ``experiments/results/order/page.md``; a rule is not to be tuned to these
+seeds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from autonmf.bench.order import FINAL_SEEDS, Row, Score, choose_families, run_order, score_by
+from experiments.rank_benchmark import FINAL_SEEDS, Row, Score, choose_families, run_order, score_by
 
 
 @cache

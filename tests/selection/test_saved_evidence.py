@@ -19,7 +19,7 @@ Change = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(scope="module")
 def path(low_rank: np.ndarray) -> RankPath:
-    return rank_path(low_rank, evened=True, random_state=0)
+    return rank_path(low_rank, equilibrate=True, random_state=0)
 
 
 def same_evidence(one: Evidence, other: Evidence) -> bool:
@@ -31,7 +31,9 @@ def same_evidence(one: Evidence, other: Evidence) -> bool:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_evidence_is_saved_to_the_last_bit(complete: bool, low_rank: np.ndarray, tmp_path: Path) -> None:
-    path = rank_path(low_rank, evened=True, callback=lambda p: not complete and p.rank == 5, random_state=0)
+    path = rank_path(
+        low_rank, equilibrate=True, callback=lambda p: not complete and p.rank == 5, random_state=0
+    )
     path.save(tmp_path / "path.npz")
     loaded = RankPath.load(tmp_path / "path.npz")
     assert same_evidence(loaded.evidence, path.evidence)
@@ -58,7 +60,7 @@ def test_a_file_without_evidence_still_loads(path: RankPath, tmp_path: Path) -> 
     assert old.evidence is None
     assert_array_equal(old.losses, path.losses)
     assert select_rank(old, "marginal", tau=5.0).rank == select_rank(path, "marginal", tau=5.0).rank
-    with pytest.raises(ValueError, match=r"rank_path\(X, evened=True\)"):
+    with pytest.raises(ValueError, match=r"rank_path\(X, equilibrate=True\)"):
         select_rank(old, "auto")
 
 
@@ -91,7 +93,9 @@ def test_the_choice_can_be_made_again(low_rank: np.ndarray, tmp_path: Path) -> N
 def test_what_each_rule_refuses(path: RankPath, low_rank: np.ndarray) -> None:
     plain = rank_path(low_rank, max_rank=4, random_state=0)
     assert plain.evidence is None
-    with pytest.raises(ValueError, match=r'rule="auto" reads the evened copy.*rank_path\(X, evened=True\)'):
+    with pytest.raises(
+        ValueError, match=r'rule="auto" reads the equilibrated X.*rank_path\(X, equilibrate=True\)'
+    ):
         select_rank(plain, "auto")
     with pytest.raises(TypeError, match='rule="marginal" reads a RankPath, got Evidence'):
         select_rank(path.evidence, "marginal")

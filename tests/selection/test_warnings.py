@@ -51,12 +51,12 @@ def test_the_rank_is_at_the_bound(rank: int, choose: Choose) -> None:
 
 
 @pytest.mark.parametrize("max_rank", [3, 4, 5, 6, 8, 9])
-def test_a_bound_below_the_rank_is_not_passed_over_in_silence(max_rank: int, choose: Choose) -> None:
-    """Nothing steps before the bound, so any answer is poor: something must be said about it."""
+def test_a_bound_below_the_rank_is_reported(max_rank: int, choose: Choose) -> None:
+    """No drop stands out before the bound, so any answer is poor: there must be a warning."""
     for seed in range(3):
         estimate = choose(make_low_rank(100, 60, rank=10, random_state=seed)[0], max_rank=max_rank)
         assert estimate.warnings
-        assert estimate.evidence["remainder"][-1] > 1.6
+        assert estimate.evidence["noise_ratio"][-1] > 1.6
 
 
 def test_no_elbow(choose: Choose, evidence_of: Callable[..., Evidence]) -> None:
@@ -69,7 +69,7 @@ def test_no_elbow(choose: Choose, evidence_of: Callable[..., Evidence]) -> None:
     low = choose(make_low_rank(100, 60, rank=10, random_state=0)[0], max_rank=8)
     for estimate in (smooth, low):
         assert any(text.startswith("no elbow: the loss keeps falling") for text in estimate.warnings)
-        assert "without a clear step" in estimate.why
+        assert "without a clear break" in estimate.why
 
 
 def halves(depth: float, seed: int) -> np.ndarray:
@@ -100,7 +100,7 @@ def test_two_ranks_are_equally_supported(seed: int, choose: Choose) -> None:
 
 
 def test_incomplete(low_rank: np.ndarray, evidence_of: Callable[..., Evidence]) -> None:
-    path = rank_path(low_rank, evened=True, callback=lambda p: p.rank == 2, random_state=0)
+    path = rank_path(low_rank, equilibrate=True, callback=lambda p: p.rank == 2, random_state=0)
     assert select_rank(path, "auto").warnings[-1] == "the path is incomplete"
     whole, part = (evidence_of([0.5, 0.2, 0.1, 0.01, 0.009, 0.008], complete=c) for c in (True, False))
     assert (*select_rank(whole, "auto").warnings, "the path is incomplete") == select_rank(
@@ -110,18 +110,18 @@ def test_incomplete(low_rank: np.ndarray, evidence_of: Callable[..., Evidence]) 
 
 def test_one_rank_only(low_rank: np.ndarray) -> None:
     model = AutoNMF(max_rank=1, random_state=0).fit(low_rank)
-    assert model.rank_estimate_.warnings == ("the path has one rank only: nothing was chosen",)
+    assert model.rank_estimate_.warnings == ("the path has one rank only, so nothing was chosen",)
     assert model.rank_estimate_.confidence is None
 
 
 @pytest.mark.parametrize("rank", [35, 40])
 def test_what_is_said_of_a_large_rank(rank: int, choose: Choose) -> None:
-    """From rank 25 up the rule reads steps off the spectrum: the path is hardly iterated there."""
+    """From rank 25 up drop ratios are those of the spectrum: the path makes few iterations there."""
     for seed in range(4):
         estimate = choose(make_low_rank(200, 120, rank=rank, random_state=seed)[0])
         assert estimate.rank == rank
         assert estimate.warnings == ()
-        assert "without a clear step" not in estimate.why
+        assert "without a clear break" not in estimate.why
         assert "lowers the loss" not in estimate.why or estimate.evidence["drop"][rank - 1] > 0
 
 
@@ -130,12 +130,12 @@ def test_what_is_called_noise_is_near_its_edge(choose: Choose) -> None:
         for seed in range(3):
             X = make_low_rank(100, 60, rank=10, random_state=seed)[0]
             estimate = choose(X, max_rank=max_rank)
-            noise = estimate.evidence["remainder"][estimate.rank - 1] < 1.6
+            noise = estimate.evidence["noise_ratio"][estimate.rank - 1] < 1.6
             assert noise or "looks like noise" not in estimate.why
 
 
-def test_weak_evidence_is_not_passed_over_in_silence(evidence_of: Callable[..., Evidence]) -> None:
-    """A small step at two, and a long tail that is nothing like noise."""
+def test_weak_evidence_is_reported(evidence_of: Callable[..., Evidence]) -> None:
+    """A small drop ratio at two, and a long tail that is nothing like noise."""
     drops = np.append([0.5, 0.1], 0.02 * 0.8 ** np.arange(30))
     estimate = select_rank(evidence_of(drops, (2000, 1500)), "auto")
     assert estimate.rank == 2

@@ -7,10 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from autonmf import AutoNMF
-from autonmf.baselines import cross_validate, svht
-from autonmf.data import as_data, even_out
-from autonmf.data.stores import Stored
+from autonmf.data import Stored, as_data, equilibration
 from autonmf.datasets import make_low_rank
+from autonmf.path import PathOptions, prepare
 
 
 class Counted:
@@ -37,24 +36,40 @@ def stored(request: pytest.FixtureRequest) -> Stored:
 
 
 def test_singular_values(stored: Stored) -> None:
+    from autonmf.baselines import svht
+
     svht(stored)
     assert stored.source.passes <= 2
 
 
 def test_hidden_entries(stored: Stored) -> None:
     """Two folds, three ranks, at most two steps each, and a few sums."""
+    from autonmf.baselines import cross_validate
+
     cross_validate(stored, folds=2, max_rank=3, max_iter=2, random_state=0)
     assert stored.source.passes <= 2 * (3 * (2 + 1 + 1) + 4)
 
 
-def test_the_residual_of_the_evened_copy(stored: Stored) -> None:
-    even = even_out(as_data(stored))
-    U, V = (np.random.default_rng(0).random((size, 3)) for size in even.shape)
+def test_the_residual_of_equilibrated_data(stored: Stored) -> None:
+    data = as_data(stored)
+    scaling = equilibration(data)
+    U, V = (np.random.default_rng(0).random((size, 3)) for size in data.shape)
     before = stored.source.passes
-    residual = even.squared_residual(U, V)
+    residual = scaling.apply(data).squared_residual(U, V)
     assert stored.source.passes - before == 1
-    Y = stored.source.X / np.outer(even.a, even.b)
+    Y = stored.source.X / scaling.a / scaling.b.T
     assert_allclose(residual, np.linalg.norm(Y - U @ V.T) ** 2)
+
+
+def test_preparation(stored: Stored) -> None:
+    """One pass for the checks, one for the norms of rows and columns, one for ‖Y‖, and the products."""
+    data = as_data(stored)
+    assert stored.source.passes == 1
+    view = prepare(data, PathOptions(equilibrate=True), 6, np.random.default_rng(0))
+    assert view.compressed is not None
+    assert stored.source.passes == 3 + 6  # three products with X and three with its transpose
+    view.scaled.squared_norm()
+    assert stored.source.passes == 3 + 6
 
 
 def test_a_fit(stored: Stored) -> None:
@@ -64,5 +79,7 @@ def test_a_fit(stored: Stored) -> None:
 
 
 def test_methods_that_need_all_entries_say_so(stored: Stored) -> None:
+    from autonmf.baselines import cross_validate
+
     with pytest.raises(TypeError, match="load it into memory"):
         cross_validate(stored, kind="bicv", max_rank=3)

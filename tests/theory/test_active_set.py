@@ -9,7 +9,8 @@ from scipy.optimize import minimize, nnls
 
 from autonmf import kernels
 from autonmf.data import as_data
-from autonmf.model.objective import Problem, gram
+from autonmf.data.factors import gram
+from autonmf.losses import Problem
 from autonmf.solvers import ActiveSet
 
 SEEDS = range(6)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from autonmf.model.balancing import balance
+from autonmf.model.components import balance
 
 SEEDS = range(5)
 # A balanced matrix pair (n = 3, m = 2) and its update: directions, common norms, and what is added.

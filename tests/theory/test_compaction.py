@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from autonmf.data import as_data
-from autonmf.model.objective import Problem
+from autonmf.losses import Problem
 from autonmf.solvers import ActiveSet, Inertial, NesterovInertia, NoInertia
 
 SOLVERS = {

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from autonmf.data import Dense
-from autonmf.model.merging import cheapest_merger, merging_costs
-from autonmf.model.objective import Problem
-from autonmf.solvers import State
+from autonmf.data.masked import Masked
+from autonmf.losses import FrobeniusState, Problem
+from autonmf.model.components import find_cheapest_merger, merging_costs
 
 
 def factors(seed, n=12, m=9, rank=5):
@@ -43,10 +43,10 @@ def test_a_merger_never_costs_more_than_dropping_the_weaker(seed):
 def test_the_merged_state_is_the_truncated_svd_of_the_pair(seed):
     U, V = factors(seed)
     X = np.random.default_rng(seed).random((12, 9))
-    state = State.start(Problem(Dense(X)), U, V)
+    state = FrobeniusState.at(Problem(Dense(X)), U, V)
     _ = state.XV  # known, so it must be carried over
-    merger = cheapest_merger(state.gram_U, state.gram_V)
-    one = state.merged(merger)
+    merger = find_cheapest_merger(state.gram_U, state.gram_V)
+    one = state.apply_merger(merger)
     pair = [merger.kept, merger.gone]
     left, sigma, right = np.linalg.svd(U[:, pair] @ V[:, pair].T)
     others = [k for k in range(5) if k not in pair]
@@ -63,6 +63,50 @@ def test_the_merged_state_is_the_truncated_svd_of_the_pair(seed):
 def test_a_duplicated_component_is_merged_at_no_cost():
     U, V = factors(0)
     U, V = np.column_stack([U, 2 * U[:, 1]]), np.column_stack([V, V[:, 1]])
-    merger = cheapest_merger(U.T @ U, V.T @ V)
+    merger = find_cheapest_merger(U.T @ U, V.T @ V)
     assert {merger.kept, merger.gone} == {1, 5}
     assert_allclose(merging_costs(U.T @ U, V.T @ V)[1, 5], 0, atol=1e-12)
+
+
+def test_rounding_does_not_decide_which_of_two_is_kept():
+    """Gram matrices are not symmetric to the last bit, and sweeps depend on the order of components."""
+    U, V = factors(0)
+    gram_U, gram_V = U.T @ U, V.T @ V
+    expected = find_cheapest_merger(gram_U, gram_V)
+    assert expected.kept < expected.gone
+    for sign in (-1, 1):
+        other = gram_U.copy()
+        other[np.tril_indices(5, -1)] *= 1 + sign * 1e-15
+        assert find_cheapest_merger(other, gram_V)[:2] == expected[:2]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_component_is_added(complete):
+    """The grown state has the products of its own factors, and its loss is smaller by ½‖q‖²/‖p‖²."""
+    U, V = factors(0, rank=2)
+    X = np.random.default_rng(0).random((12, 9)) + U @ V.T
+    known = np.random.default_rng(1).random((12, 9)) < 0.8
+    data = Dense(X) if complete else Masked(np.where(known, X, 0.0), known)
+    state = FrobeniusState.at(Problem(data), U, V)
+    grown = state.grow()
+    assert grown.rank == 3
+    assert_allclose(np.linalg.norm(grown.U, axis=0), np.linalg.norm(grown.V, axis=0))
+    completed = data.completed_at(grown.U, grown.V)
+    assert_allclose(grown.XtU, completed.left(grown.U), rtol=1e-10)
+    assert_allclose(grown.XV, completed.right(grown.V), rtol=1e-10)
+    assert_allclose(grown.gram_U, grown.U.T @ grown.U, atol=1e-10)
+    assert_allclose(grown.gram_V, grown.V.T @ grown.V, atol=1e-10)
+    assert_allclose(grown.loss, 0.5 * data.squared_residual(grown.U, grown.V), rtol=1e-9)
+    fall = 0.5 * np.linalg.norm(grown.U[:, -1]) ** 2 * np.linalg.norm(grown.V[:, -1]) ** 2
+    assert grown.loss <= state.loss - fall * (1 - 1e-9)
+    if complete:
+        assert_allclose(grown.loss, state.loss - fall)
+
+
+def test_nothing_is_added_to_a_perfect_fit():
+    U, V = np.eye(4)[:, :2], np.eye(3)[:, :2]
+    state = FrobeniusState.at(Problem(Dense(U @ V.T)), np.asfortranarray(U), np.asfortranarray(V))
+    assert state.grow() is state
+    halves = state.split(4)
+    assert halves.rank == 4
+    assert_allclose(halves.U @ halves.V.T, U @ V.T)

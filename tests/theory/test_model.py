@@ -11,17 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
 
 from autonmf.data import as_data
-from autonmf.model.objective import (
-    Problem,
-    gradient,
-    gram,
-    lipschitz,
-    objective,
-    projected_gradient,
-    smooth_objective,
-)
+from autonmf.data.factors import gram
+from autonmf.losses import Problem
+from autonmf.losses.frobenius import gradient, lipschitz, objective, projected_gradient, smooth_objective
 from autonmf.model.penalty import ColumnPenalty
-from autonmf.solvers.blocks import breakpoints, proximal_update
+from autonmf.path.grids import breakpoints
+from autonmf.solvers.coordinate import proximal_update
 
 SEEDS = range(5)
 entries = st.floats(-2, 2, width=32).map(lambda x: round(x, 3))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from autonmf.model.balancing import balance
+from autonmf.model.components import balance
 
 
 def chain(U: np.ndarray, V: np.ndarray) -> tuple[float, float, float]:

@@ -17,13 +17,13 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(scope="session")
 def holed() -> Callable[..., np.ndarray]:
-    """A copy of X with NaN in place of a share of its entries."""
+    """A copy of X with NaN in place of a fraction of its entries."""
     return _holed
 
 
-def _holed(X: np.ndarray, share: float, seed: int = 1) -> np.ndarray:
+def _holed(X: np.ndarray, fraction: float, seed: int = 1) -> np.ndarray:
     Y = np.array(X)
-    Y[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    Y[np.random.default_rng(seed).random(X.shape) < fraction] = np.nan
     return Y
 
 

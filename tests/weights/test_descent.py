@@ -10,17 +10,15 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize, nnls
 
-from autonmf.data import Data, Scaled, as_data
-from autonmf.data.evened import even_out
+from autonmf.data import Data, Scaling, as_data, equilibration
 from autonmf.data.masked import Masked
-from autonmf.model.nnls_each import solve_nnls_each
-from autonmf.model.objective import Problem
-from autonmf.model.projection import project
-from autonmf.path import Workspace, polish
-from autonmf.solvers import SOLVERS, Hals, Solver, State
+from autonmf.fit import Polished, polish
+from autonmf.losses import FROBENIUS, FrobeniusState, Problem
+from autonmf.model.nnls import solve_nnls_each
+from autonmf.path import PathOptions, prepare
+from autonmf.solvers import SOLVERS, Hals
 
 RANK = 3
-MONOTONE: dict[str, Solver] = {"palm": SOLVERS["palm"], "pasm": SOLVERS["pasm"], "hals": Hals()}
 
 
 @pytest.fixture
@@ -28,7 +26,17 @@ def X(rng: np.random.Generator) -> np.ndarray:
     return rng.random((20, RANK)) @ rng.random((RANK, 12)) + 0.1 * rng.random((20, 12))
 
 
-@pytest.fixture(params=["missing", "missing, turned", "missing, sparse", "weights", "evened", "scaled"])
+@pytest.fixture(
+    params=[
+        "missing",
+        "missing, by columns",
+        "missing, sparse",
+        "weights",
+        "equilibrated",
+        "scaled",
+        "transposed",
+    ]
+)
 def case(request: pytest.FixtureRequest, X: np.ndarray) -> tuple[Data, np.ndarray, np.ndarray]:
     """Data, and the same as a full matrix with its weights."""
     rng = np.random.default_rng(3)
@@ -37,28 +45,32 @@ def case(request: pytest.FixtureRequest, X: np.ndarray) -> tuple[Data, np.ndarra
     match request.param:
         case "missing":
             return as_data(holes, missing="mask"), X, known.astype(float)
-        case "missing, turned":
+        case "missing, by columns":
             return as_data(np.asfortranarray(holes), missing="mask"), X, known.astype(float)
         case "missing, sparse":
             return as_data(sparse.csr_matrix(holes), missing="mask"), X, known.astype(float)
         case "weights":
             omega = known * rng.random(X.shape)
             return Masked(X, omega), X, omega
-        case "evened":
-            even = even_out(as_data(holes, missing="mask"))
-            return even, X / np.outer(even.a, even.b), known.astype(float)
+        case "equilibrated":
+            data = as_data(holes, missing="mask")
+            scaling = equilibration(data)
+            return scaling.apply(data), X / (scaling.a * scaling.b.T), known.astype(float)
+        case "transposed":
+            data = as_data(np.ascontiguousarray(holes.T), missing="mask")
+            return Scaling(transposed=True).apply(data), X, known.astype(float)
         case _:
-            return Scaled(as_data(holes, missing="mask"), 0.3), X / 0.3, known.astype(float)
+            return Scaling(0.3, 0.5).apply(as_data(holes, missing="mask")), X / 0.15, known.astype(float)
 
 
-def start(X: np.ndarray, rank: int = RANK) -> tuple[np.ndarray, np.ndarray]:
+def initial(X: np.ndarray, rank: int = RANK) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(7)
     scale = np.sqrt(X.mean())
     U, V = (np.asfortranarray(scale * rng.random((k, rank))) for k in X.shape)
     return U, V
 
 
-def explicit_objective(state: State, X: np.ndarray, omega: np.ndarray) -> float:
+def explicit_objective(state: FrobeniusState, X: np.ndarray, omega: np.ndarray) -> float:
     problem, U, V = state.problem, state.U, state.V
     loss = 0.5 * np.sum(omega * (X - U @ V.T) ** 2)
     columns = sum(int(np.count_nonzero(factor.any(axis=0))) for factor in (U, V))
@@ -70,8 +82,8 @@ def explicit_objective(state: State, X: np.ndarray, omega: np.ndarray) -> float:
 )
 def test_descent(name: str, lam: float, case) -> None:
     data, X, omega = case
-    solver = MONOTONE[name]
-    state = solver.init(Problem(data, mu=0.01, lam=lam, delta=0.01), *start(X))
+    solver = SOLVERS[name]
+    state = solver.init(Problem(data, mu=0.01, lam=lam, delta=0.01), *initial(X))
     objective = explicit_objective(state, X, omega)
     first = objective
     for _ in range(25):
@@ -81,35 +93,34 @@ def test_descent(name: str, lam: float, case) -> None:
     assert objective < 0.9 * first
 
 
-@pytest.mark.parametrize("name", [*SOLVERS, "hals"])
+@pytest.mark.parametrize("name", SOLVERS)
 def test_losses_and_gradients_of_iterates(name: str, case) -> None:
     """What a state says of itself is what its factors say, after every kind of change."""
     data, X, omega = case
-    solver: Solver = Hals() if name == "hals" else SOLVERS[name]
-    state = solver.init(Problem(data, mu=0.01, delta=0.01), *start(X))
+    solver = SOLVERS[name]
+    state = solver.init(Problem(data, mu=0.01, delta=0.01), *initial(X))
     for _ in range(4):
         state = solver.step(state)
-        for same in (state, state.balanced(), state.restarted(state.problem)):
+        for same in (state, state.balance(), state.restart(state.problem)):
             U, V = same.U, same.V
             weighted = omega * (U @ V.T - X)
             loss = 0.5 * np.sum(omega * (X - U @ V.T) ** 2)
-            assert_allclose(same.rough_loss, loss, rtol=1e-8)
+            assert_allclose(same.quick_loss, loss, rtol=1e-8)
             assert_allclose(same.loss, loss, rtol=1e-8)
             assert_allclose(same.objective, explicit_objective(same, X, omega), rtol=1e-8)
             assert_allclose(same.XV, (U @ V.T - weighted) @ V, rtol=1e-8, atol=1e-9)
             assert_allclose(same.gradients[0], weighted @ V + 0.01 * U, rtol=1e-7, atol=1e-8)
 
 
-def test_merged_state_sees_X_anew(case) -> None:
-    from autonmf.path.grids import ExactPath
-
+def test_a_merged_iterate_completes_X_anew(case) -> None:
     data, X, omega = case
-    state = Hals().init(Problem(data), *start(X))
+    state = Hals().init(Problem(data), *initial(X))
     state = Hals().step(state)
-    assert state.rough_loss > 0  # X V is known from here on
-    merged = ExactPath.one_fewer(state)
+    assert state.quick_loss > 0  # X V is known from here on
+    merged = state.merge()
+    assert merged.rank == RANK - 1
     loss = 0.5 * np.sum(omega * (X - merged.U @ merged.V.T) ** 2)
-    assert_allclose(merged.rough_loss, loss, rtol=1e-8)
+    assert_allclose(merged.quick_loss, loss, rtol=1e-8)
 
 
 def projected_gradient_norm(X, omega, U, V) -> float:
@@ -135,13 +146,19 @@ def by_lbfgs(X, omega, U, V) -> float:
     return float(found.fun)
 
 
+def polish_without_ridge(data: Data, U: np.ndarray, V: np.ndarray, tol: float = 1e-9) -> Polished:
+    options = PathOptions(mu=0.0, tol=tol, max_iter=20000)
+    return polish(prepare(data, options, U.shape[1], np.random.default_rng(0)), U, V, options)
+
+
 def test_polished_solution_is_stationary(case) -> None:
     """Nothing is left for L-BFGS-B to gain, and the projected gradient vanishes."""
     data, X, omega = case
-    polished, _ = polish(Workspace.of(data), *start(X), mu=0.0, tol=1e-9, max_iter=20000)
+    polished = polish_without_ridge(data, *initial(X))
+    assert polished.converged
     U, V = polished.U, polished.V
     energy = np.sum(omega * X**2)
-    assert projected_gradient_norm(X, omega, *start(X)) > 0.1 * np.sqrt(energy)
+    assert projected_gradient_norm(X, omega, *initial(X)) > 0.1 * np.sqrt(energy)
     assert projected_gradient_norm(X, omega, U, V) < 1e-3 * np.sqrt(energy)
     assert_allclose(polished.loss, 0.5 * np.sum(omega * (X - U @ V.T) ** 2), rtol=1e-8)
     assert polished.loss <= by_lbfgs(X, omega, U, V) * (1 + 1e-3)
@@ -150,17 +167,17 @@ def test_polished_solution_is_stationary(case) -> None:
 def test_rank_one_ends_where_scipy_does(case) -> None:
     """At rank one, with nonnegative data, the two algorithms have one solution to find."""
     data, X, omega = case
-    polished, _ = polish(Workspace.of(data), *start(X, 1), mu=0.0, tol=1e-10, max_iter=20000)
-    assert_allclose(polished.loss, by_lbfgs(X, omega, *start(X, 1)), rtol=1e-6)
+    polished = polish_without_ridge(data, *initial(X, 1), tol=1e-10)
+    assert_allclose(polished.loss, by_lbfgs(X, omega, *initial(X, 1)), rtol=1e-6)
 
 
 def test_weights_of_rows_and_columns_are_the_scaled_problem(X, rng: np.random.Generator) -> None:
     """Completing Σ αβ (X - UVᵀ)² step by step leads to the loss of the scaled matrix."""
     alpha, beta = rng.random(20) + 0.2, rng.random(12) + 0.2
     roots = np.sqrt(np.outer(alpha, beta) / np.outer(alpha, beta).max())
-    U, V = start(X)
-    completed, _ = polish(Workspace.of(Masked(X, roots**2)), U, V, mu=0.0, tol=1e-9, max_iter=20000)
-    scaled, _ = polish(Workspace.of(as_data(roots * X)), U, V, mu=0.0, tol=1e-9, max_iter=20000)
+    U, V = initial(X)
+    completed = polish_without_ridge(Masked(X, roots**2), U, V)
+    scaled = polish_without_ridge(as_data(roots * X), U, V)
     assert_allclose(completed.loss, scaled.loss, rtol=1e-3)
 
 
@@ -172,20 +189,20 @@ def rows_by_scipy(X: np.ndarray, omega: np.ndarray, V: np.ndarray) -> np.ndarray
 def test_projection_is_nnls_row_by_row(case) -> None:
     data, X, omega = case
     V = np.asfortranarray(np.random.default_rng(2).random((12, 4)))
-    W, loss = project(data, V)
+    W, loss = FROBENIUS.project(data, V)
     expected = rows_by_scipy(X, omega, V)
     assert_allclose(W, expected, atol=2e-5 * expected.max())
     assert_allclose(loss, 0.5 * np.sum(omega * (X - expected @ V.T) ** 2), rtol=1e-8)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
-def test_projection_with_many_missing(share: float, holed: Callable[..., np.ndarray]) -> None:
+@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.8])
+def test_projection_with_many_missing(fraction: float, holed: Callable[..., np.ndarray]) -> None:
     rng = np.random.default_rng(0)
     V = np.asfortranarray(rng.random((60, 4)) * (rng.random((60, 4)) < 0.6))
     X = rng.random((50, 4)) @ V.T + 0.05 * rng.random((50, 60))
-    holes = holed(X, share)
+    holes = holed(X, fraction)
     expected = rows_by_scipy(X, (~np.isnan(holes)).astype(float), V)
-    W = project(as_data(holes, missing="mask"), V).W
+    W = FROBENIUS.project(as_data(holes, missing="mask"), V).W
     assert_allclose(W, expected, atol=1e-5 * expected.max())
 
 

@@ -209,7 +209,7 @@ def test_at_rank(X: np.ndarray) -> None:
     assert not model.at_rank(2).polished_
 
 
-@pytest.mark.parametrize("solver", ["pasm", "s-ipalm", "ipalm", "palm"])
+@pytest.mark.parametrize("solver", ["auto", "pasm", "s-ipalm", "ipalm", "palm"])
 @pytest.mark.parametrize("options", [{"grid": "adaptive"}, {"rule": "marginal"}, {"init": "nndsvda"}])
 def test_other_options(solver: str, options: dict[str, Any], X: np.ndarray) -> None:
     model = masked(solver=solver, tol=1e-3, max_iter=300, n_components=3, **options).fit(X)
@@ -268,18 +268,17 @@ def test_pictures(X: np.ndarray) -> None:
 def test_report(storage, X: np.ndarray, tmp_path) -> None:
     """The page counts missing entries apart from zeros, and fits samples by what is known of them."""
     pytest.importorskip("plotly")
-    from autonmf.report.fit import residuals
-    from autonmf.report.subject import Subject
-    from autonmf.report.survey import survey
+    from autonmf.report.result import Result
+    from autonmf.report.statistics import compute_statistics, row_energies, row_residuals
 
     model = masked().fit(storage(X))
-    subject = Subject.of_model(model, storage(X))
-    assert subject.data is not None
-    found = survey(subject.data)
+    result = Result.from_model(model, storage(X))
+    assert result.data is not None
+    found = compute_statistics(result.data)
     assert (found.missing, found.zeros) == (np.isnan(X).sum(), (X == 0).sum())
     assert (found.largest, found.sparse) == (np.nanmax(X), sparse.issparse(storage(X)))
-    fit = subject.factors(model.n_components_)
-    left = residuals(subject.data, fit, subject.data.squares(np.ones(40)))
+    fit = result.factors(model.n_components_)
+    left = row_residuals(result.data, fit.U, fit.V, row_energies(result.data))
     assert_allclose(left, np.nansum((X - fit.U @ fit.V.T) ** 2, axis=1), rtol=1e-6, atol=1e-9)
     page = model.report(tmp_path / "report.html", X=storage(X)).read_text(encoding="utf-8")
     assert "Missing" in page

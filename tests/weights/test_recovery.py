@@ -17,22 +17,22 @@ def rank_of(X: object, **options: object) -> int:
     return int(AutoNMF(**{"missing": "mask", "random_state": 0} | options).fit(X).n_components_)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.3, 0.5])
 @pytest.mark.parametrize(("shape", "rank"), [((100, 80), 5), ((80, 150), 4), ((200, 60), 6)])
-def test_rank_and_components(shape: tuple[int, int], rank: int, share: float, holed) -> None:
+def test_rank_and_components(shape: tuple[int, int], rank: int, fraction: float, holed) -> None:
     X, U, V = make_low_rank(*shape, rank=rank, noise=0.1, random_state=1)
     model = AutoNMF(missing="mask", random_state=0)
-    W = model.fit_transform(holed(X, share))
+    W = model.fit_transform(holed(X, fraction))
     assert model.n_components_ == rank
     assert recovery_error(U, W) < 0.2
     assert recovery_error(V, model.components_.T) < 0.2
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
-def test_missing_entries_are_predicted(share: float, holed: Callable[..., np.ndarray]) -> None:
+@pytest.mark.parametrize("fraction", [0.1, 0.3, 0.5])
+def test_missing_entries_are_predicted(fraction: float, holed: Callable[..., np.ndarray]) -> None:
     """To the noise, which zeros in their place are far from."""
     clean, U, V = make_low_rank(100, 80, rank=5, noise=0.1, random_state=1)
-    X = holed(clean, share)
+    X = holed(clean, fraction)
     truth = (U @ V.T)[np.isnan(X)]
     model = AutoNMF(missing="mask", random_state=0)
     predicted = (model.fit_transform(X) @ model.components_)[np.isnan(X)]

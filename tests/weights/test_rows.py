@@ -1,4 +1,4 @@
-"""Rows projected on given components: each for itself, and however faint components are."""
+"""Rows projected on given components: each by itself, whatever the energy of the components."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from autonmf import AutoNMF, rank_path
-from autonmf.data.stores import Stored
-from autonmf.model.nnls import solve_nnls
-from autonmf.model.nnls_each import solve_nnls_each
+from autonmf.data import Stored
+from autonmf.model.nnls import solve_nnls, solve_nnls_each
 
 
 @pytest.mark.parametrize("storage", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix])
@@ -46,7 +45,7 @@ def test_weights_count_for_samples_beside_those_left_out(low_rank: np.ndarray) -
 
 @pytest.mark.parametrize("ratio", [1.0, 1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize("each", [False, True])
-def test_faint_components_are_solved_for_as_well(ratio: float, each: bool) -> None:
+def test_low_energy_components_are_solved_for_as_well(ratio: float, each: bool) -> None:
     rng = np.random.default_rng(0)
     C = rng.random((30, 4)) * [1.0, ratio, 1.0, ratio]
     X = rng.random((50, 4)) @ (rng.random((30, 4)) * [1.0, ratio, 1.0, ratio]).T
@@ -65,7 +64,7 @@ def test_components_beyond_all_proportion_have_no_weight() -> None:
 
 
 @pytest.mark.parametrize("grid", ["exact", "adaptive"])
-@pytest.mark.parametrize("solver", ["pasm", "s-ipalm"])
+@pytest.mark.parametrize("solver", ["auto", "pasm", "s-ipalm"])
 def test_a_callback_changes_no_loss(
     solver: str, grid: str, low_rank: np.ndarray, holed: Callable[..., np.ndarray]
 ) -> None:

@@ -1,1 +1,1 @@
-"""`AutoNMF` in the idiom of other libraries, each imported only when it is used."""
+"""`AutoNMF` for AnnData, xarray and text pipelines; each library is imported only when it is used."""

@@ -1,4 +1,4 @@
-"""NMF of an AnnData object: factors beside the data, and what was found out about the rank."""
+"""NMF of an AnnData object: the factors and the evidence for the rank are stored in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autonmf._types import Array, Seed
+from autonmf.plotting.evidence import read_evidence
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -24,24 +25,23 @@ def nmf(
     copy: bool = False,
     **options: Any,
 ) -> AnnData | None:
-    """Factorise cells x genes, with as many components as the data say.
+    """Factorise cells x genes; the number of components is found from the data.
 
     Parameters
     ----------
     adata : AnnData
-        Cells in rows. The entries have to be nonnegative: counts, or counts normalised and logarithmised,
-        but not scaled to mean zero.
+        Cells in rows, with nonnegative entries: counts or log-normalised counts, not scaled to zero mean.
     layer : str, optional
         The layer to factorise. Default: ``adata.X``.
     mask_var : str or array of bool, optional
-        The genes to use: a column of ``adata.var`` such as ``"highly_variable"``, or one entry a gene.
-        Default: all. The others have zeros in ``varm``.
+        The genes to use: a column of ``adata.var`` such as ``"highly_variable"``, or one entry per
+        gene. Default: all. Other genes have zeros in ``varm``.
     key_added : str, optional
-        Where to write, in ``obsm``, ``varm`` and ``uns`` alike. Default: as below.
+        Key in ``obsm``, ``varm`` and ``uns``. Default: as below.
     random_state : int, generator or None
         Seed.
     copy : bool
-        Write into a copy and return it.
+        Return a copy with the results instead of writing to ``adata``.
     **options
         Other parameters of `AutoNMF`: ``n_components``, ``max_rank``, ``rule``, ...
 
@@ -53,11 +53,11 @@ def nmf(
         ``obsm["X_nmf"]``
             W (cells x components), for ``scanpy.pp.neighbors(adata, use_rep="X_nmf")``.
         ``varm["NMF"]``
-            Hᵀ (genes x components), by decreasing energy.
+            Hᵀ (genes x components), sorted by decreasing energy.
         ``uns["nmf"]``
-            ``params``; the ``rank`` and, where the data chose it, ``why``, ``plausible``, ``warnings``,
-            ``confidence`` and ``evidence`` (a table by columns); ``path`` with the ``ranks`` that were
-            visited and their ``relative_losses``; ``explained_variance``; ``reconstruction_err``.
+            ``params``; the ``rank`` and, unless it was given, ``why``, ``plausible``, ``warnings``,
+            ``confidence`` and ``evidence`` (a table by columns); ``path`` with its ``ranks`` and
+            ``relative_losses``; ``explained_variance``; ``reconstruction_err``.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def nmf(
     """
     from autonmf.estimator import AutoNMF
 
-    used = _mask(adata, mask_var)
-    X = _matrix(adata, layer, whole=used is None)
+    used = _check_mask(adata, mask_var)
+    X = _find_matrix(adata, layer, whole=used is None)
     model = AutoNMF(random_state=random_state, **options)
     W = model.fit_transform(X if used is None else X[:, used])
     V = model.components_.T
@@ -85,12 +85,12 @@ def nmf(
     adata = adata.copy() if copy else adata
     adata.obsm[key_added or "X_nmf"] = W
     adata.varm[key_added or "NMF"] = np.ascontiguousarray(V)
-    adata.uns[key_added or "nmf"] = _record(model, where)
+    adata.uns[key_added or "nmf"] = _make_record(model, where)
     return adata if copy else None
 
 
-def _matrix(adata: AnnData, layer: str | None, *, whole: bool) -> Any:
-    """X or a layer; X on disk is read from there if it is used as a whole."""
+def _find_matrix(adata: AnnData, layer: str | None, *, whole: bool) -> Any:
+    """X or a layer; X on disk can be used only as a whole."""
     if layer is not None and layer not in adata.layers:
         known = ", ".join(map(repr, adata.layers)) or "none"
         raise KeyError(f"adata has no layer {layer!r}; its layers: {known}")
@@ -104,13 +104,13 @@ def _matrix(adata: AnnData, layer: str | None, *, whole: bool) -> Any:
     return X
 
 
-def _mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
-    """The genes to use, True or False for each."""
+def _check_mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
+    """The mask of the genes to use."""
     if mask_var is None:
         return None
     if isinstance(mask_var, str):
         if mask_var not in adata.var:
-            raise KeyError(f"adata.var has no column {mask_var!r} to choose genes by")
+            raise KeyError(f"adata.var has no column {mask_var!r}")
         mask = np.asarray(adata.var[mask_var])
     else:
         mask = np.asarray(mask_var)
@@ -120,15 +120,15 @@ def _mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
             f"got {mask.dtype} of shape {mask.shape}"
         )
     if not mask.any():
-        raise ValueError("mask_var leaves no gene")
+        raise ValueError("mask_var selects no genes")
     return mask
 
 
-def _record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]:
-    """What is worth keeping beside the factors, of types that .h5ad and zarr hold."""
+def _make_record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]:
+    """The results beside the factors, in types that .h5ad and zarr can store."""
     path, estimate = model.path_, model.rank_estimate_
     record = {
-        "params": _without_none(where | path.settings | {"max_rank": int(path.ranks.max())}),
+        "params": _drop_none(where | path.settings | {"max_rank": int(path.ranks.max())}),
         "rank": model.n_components_,
         "path": {"ranks": path.ranks, "relative_losses": path.relative_losses},
         "explained_variance": model.explained_variance_,
@@ -140,12 +140,12 @@ def _record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]:
             "why": estimate.why,
             "plausible": np.array(estimate.plausible),
             "warnings": np.array(estimate.warnings, dtype=object),
-            "evidence": {name: np.asarray(column) for name, column in estimate.evidence.items()},
+            "evidence": read_evidence(estimate.evidence),
             "confidence": estimate.confidence,
         }
-    return _without_none(record)
+    return _drop_none(record)
 
 
-def _without_none(record: dict[str, Any]) -> dict[str, Any]:
-    """Without what neither format can hold in every version."""
+def _drop_none(record: dict[str, Any]) -> dict[str, Any]:
+    """Without None, which not every version of these formats can store."""
     return {name: value for name, value in record.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Topics: the words that stand for each component."""
+"""Topics: the top words of each component."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.plotting.terms import TOP_BY, scores_of, top_of
+from autonmf.plotting.forms import check_length, check_top, score_features, top_features
 
 
 def top_words(
@@ -17,25 +17,25 @@ def top_words(
     n_top: int = 10,
     top_by: str = "weight",
 ) -> list[list[str]]:
-    """The words that weigh most in each component, the heaviest first.
+    """The top words of each component, in decreasing order.
 
     Parameters
     ----------
     model : AutoNMF or Pipeline
-        Fitted; a pipeline has it as its last step. Any estimator with ``components_`` will do.
+        A fitted estimator with ``components_``, or a pipeline that ends with one.
     feature_names : sequence of str, optional
-        One name a feature. Default: those of the steps before, if ``model`` is a pipeline, or those that
-        the estimator saw.
+        One name per feature. Default: those of the preceding steps of a pipeline, or those the estimator was
+        fitted with.
     n_top : int
-        Words of a component, at most: those of weight zero are left out.
+        Maximum number of words per component; words of weight zero are left out.
     top_by : {"weight", "specificity"}
-        What puts a word first: its weight in the component, or this times the component's share of the word,
-        so that words of every component come last.
+        How words are ranked: by their weight in the component, or by the weight times the fraction of the
+        word that belongs to the component, which ranks words of all components lower.
 
     Returns
     -------
     list of list of str
-        One list a component, in the order of the components.
+        One list per component, in the order of the components.
 
     Examples
     --------
@@ -53,28 +53,25 @@ def top_words(
 
     estimator = model[-1] if isinstance(model, Pipeline) else model
     check_is_fitted(estimator, "components_")
-    names = _names(model, estimator) if feature_names is None else np.asarray(feature_names, dtype=object)
+    names = (
+        _find_names(model, estimator) if feature_names is None else np.asarray(feature_names, dtype=object)
+    )
     components = estimator.components_
-    if names.shape != (components.shape[1],):
-        raise ValueError(
-            f"feature_names has shape {names.shape}, but components have {components.shape[1]} features: "
-            "pass one name a feature"
-        )
-    if n_top < 1:
-        raise ValueError(f"n_top must be at least 1, got {n_top}")
-    if top_by not in TOP_BY:
-        raise ValueError(f"top_by must be one of {', '.join(TOP_BY)}, got {top_by!r}")
-    return [[str(names[i]) for i in top_of(scores, n_top)] for scores in scores_of(components, top_by)]
+    check_length(names, components, "feature_names", "name")
+    check_top(n_top, top_by)
+    return [
+        [str(names[i]) for i in top_features(scores, n_top)] for scores in score_features(components, top_by)
+    ]
 
 
-def _names(model: Any, estimator: Any) -> Any:
-    """The features' names as far as they are known."""
+def _find_names(model: Any, estimator: Any) -> Any:
+    """The feature names, from the pipeline or the estimator."""
     if model is not estimator and len(model) > 1:
         return np.asarray(model[:-1].get_feature_names_out())
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         raise ValueError(
-            "the names of the features are not known: pass feature_names, for example "
+            "the feature names are unknown: pass feature_names, for example "
             "vectorizer.get_feature_names_out()"
         )
     return np.asarray(names)

@@ -1,4 +1,4 @@
-"""Labelled arrays: NMF of a DataArray, with dimensions and coordinates kept."""
+"""NMF of an xarray DataArray, with its dimensions and coordinates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autonmf.estimator import AutoNMF
 
 NEW = ("component", "rank")
-"""Dimensions of the result that are not those of the data."""
+"""New dimensions of the result."""
 
 
 def nmf(
@@ -27,18 +27,18 @@ def nmf(
     data : DataArray
         Nonnegative, such as a cube with dimensions y, x and band.
     model : AutoNMF, optional
-        Is fitted, and can be asked more afterwards (``rank_estimate_``, ``path_``). Default:
+        The estimator to fit; it has ``rank_estimate_`` and ``path_`` afterwards. Default:
         ``AutoNMF(random_state=0)``.
     features : name or list of names, optional
-        The dimensions of a sample, such as ``"band"``. Default: the last. Samples lie along all others.
+        The feature dimensions, such as ``"band"``. Default: the last. The others are sample dimensions.
 
     Returns
     -------
     Dataset
-        ``activations`` (the other dimensions, component), ``components`` (component, the dimensions of a
-        sample), ``explained_variance`` (component) and ``relative_loss`` (rank), the share of the energy
-        that each rank of the path leaves unexplained. ``attrs`` say which rank, and why. Coordinates are
-        those of ``data``.
+        ``activations`` (sample dimensions, component), ``components`` (component, feature dimensions),
+        ``explained_variance`` (component) and ``relative_loss`` (rank), the unexplained fraction of the
+        energy at each rank of the path. ``attrs`` has the rank and the reason. Coordinates are those of
+        ``data``.
 
     Examples
     --------
@@ -52,35 +52,37 @@ def nmf(
 
     from autonmf.estimator import AutoNMF
 
-    across, of_sample = _dimensions(data, features)
+    across, of_sample = _split_dimensions(data, features)
     if data.chunks is not None:
-        raise ValueError("data is in chunks, and all would be loaded: pass data.load() if it fits memory")
+        raise ValueError(
+            "data is chunked and would have to be loaded: pass data.load() if it fits into memory"
+        )
     n = prod(data.sizes[name] for name in across)
     model = AutoNMF(random_state=0) if model is None else model
     W = np.asarray(model.fit_transform(data.transpose(*across, *of_sample).to_numpy().reshape(n, -1)))
 
-    def labelled(values: Any, dims: Sequence[Hashable]) -> DataArray:
+    def label(values: Any, dims: Sequence[Hashable]) -> DataArray:
         shape = [data.sizes.get(name, model.n_components_) for name in dims]
-        return xarray.DataArray(values.reshape(shape), dims=dims, coords=_coordinates(data, dims))
+        return xarray.DataArray(values.reshape(shape), dims=dims, coords=_select_coordinates(data, dims))
 
     return xarray.Dataset(
         {
-            "activations": labelled(W, [*across, "component"]),
-            "components": labelled(model.components_, ["component", *of_sample]),
+            "activations": label(W, [*across, "component"]),
+            "components": label(model.components_, ["component", *of_sample]),
             "explained_variance": ("component", model.explained_variance_),
             "relative_loss": ("rank", model.path_.relative_losses),
         },
         coords={"component": np.arange(model.n_components_), "rank": model.path_.ranks},
-        attrs=_attributes(model),
+        attrs=_make_attributes(model),
     )
 
 
-def _dimensions(
+def _split_dimensions(
     data: DataArray, features: Hashable | Sequence[Hashable] | None
 ) -> tuple[list[Hashable], list[Hashable]]:
-    """The dimensions across samples, and those of a sample."""
+    """The sample dimensions and the feature dimensions."""
     if data.ndim < 2:
-        raise ValueError(f"data must have two dimensions or more, got {data.dims}")
+        raise ValueError(f"data must have at least two dimensions, got {data.dims}")
     if features is None:
         of_sample = [data.dims[-1]]
     else:
@@ -95,19 +97,21 @@ def _dimensions(
         )
     taken = [name for name in NEW if name in data.coords or name in data.dims]
     if taken:
-        raise ValueError(f"data has {taken[0]!r} already, a dimension of the result: rename it first")
+        raise ValueError(
+            f"data already has {taken[0]!r}, which is a dimension of the result: rename it first"
+        )
     return across, of_sample
 
 
-def _coordinates(data: DataArray, dims: Sequence[Hashable]) -> Any:
+def _select_coordinates(data: DataArray, dims: Sequence[Hashable]) -> Any:
     """The coordinates along these dimensions only."""
     elsewhere = [name for name, coordinate in data.coords.items() if not set(coordinate.dims) <= set(dims)]
     first = {name: 0 for name in data.dims if name not in dims}
     return data.drop_vars(elsewhere).isel(first, drop=True).coords
 
 
-def _attributes(model: AutoNMF) -> dict[str, Any]:
-    """What was found out about the rank, as netCDF can hold it."""
+def _make_attributes(model: AutoNMF) -> dict[str, Any]:
+    """The rank and the reason, in types that netCDF can store."""
     estimate = model.rank_estimate_
     found: dict[str, Any] = {"n_components": model.n_components_}
     if estimate is not None:

@@ -1,14 +1,12 @@
-"""Other ways to find the rank: what the paper compares with, and what else people use."""
+"""Other methods of rank selection: those the paper compares with, and other common ones."""
 
 from autonmf.baselines.ard import ard_nmf
 from autonmf.baselines.cross_validation import cross_validate
+from autonmf.baselines.curve import bic, elbow
 from autonmf.baselines.discrete import discrete_path
-from autonmf.baselines.information import bic
-from autonmf.baselines.kneedle import elbow
-from autonmf.baselines.parallel import parallel_analysis
-from autonmf.baselines.registry import METHODS, Method, by_rule, reads_path
+from autonmf.baselines.methods import METHODS, Method, by_rule, reads_path
 from autonmf.baselines.restarts import stability
-from autonmf.baselines.thresholding import svht
+from autonmf.baselines.spectrum import parallel_analysis, svht
 
 __all__ = [
     "METHODS",

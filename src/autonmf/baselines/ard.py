@@ -18,66 +18,53 @@ V. Y. F. Tan and C. Févotte, Automatic relevance determination in nonnegative m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from autonmf import kernels
-from autonmf._random import as_generator
 from autonmf._threads import one_pool
-from autonmf._types import Array, Seed
-from autonmf.baselines.bounds import upper_bound
-from autonmf.baselines.entries import singular_values
-from autonmf.baselines.thresholding import noise_level
-from autonmf.data import Data, as_data
-from autonmf.model.initial import initial_point
-from autonmf.model.objective import gram, loss_of
-from autonmf.path import Workspace
+from autonmf._types import Array, Seed, as_generator
+from autonmf.baselines.common import singular_values, upper_bound
+from autonmf.baselines.spectrum import noise_level
+from autonmf.data import Data
+from autonmf.data.factors import dot, gram
+from autonmf.distributed import as_data
+from autonmf.losses import FROBENIUS
+from autonmf.path import PathOptions, prepare
 from autonmf.selection import RankEstimate
 
 UPDATES = ("hals", "mm")
 
 RELEVANT = 0.1
-"""A component counts if λ_j is above its bound by more than this share of it."""
+"""A component counts if λ_j exceeds its bound by more than this fraction."""
 
 UNSETTLED = 1e-3
-"""A λ_j that changes by more than this share of itself in an iteration is still on its way."""
-
-
-class Prior(Protocol):
-    """What the entries of both factors follow, given the scale λ of their component."""
-
-    def size(self, block: Array) -> Array:
-        """The penalty f of each column."""
-
-    def constants(self, length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
-        """(b, c), with b such that the prior mean of an entry of X is ``mean`` (method of moments)."""
-
-    def gradient(self, block: Array, weights: Array) -> Array:
-        """Of Σ w_j f(B_j)."""
-
-    def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
-        """One HALS sweep on ½‖X - BCᵀ‖² + Σ w_j f(B_j), in place."""
+"""λ_j has not converged if it changes by more than this fraction in an iteration."""
 
 
 class HalfNormal:
-    """l2-ARD: Σ w_j f is a ridge of its own for each column, which adds to the diagonal of CᵀC."""
+    """l2-ARD: Σ w_j f is a ridge for each column, added to the diagonal of CᵀC."""
 
     def size(self, block: Array) -> Array:
+        """The penalty f of each column."""
         return np.asarray(0.5 * np.square(block).sum(axis=0))
 
     def constants(self, length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
+        """(b, c), with b such that the prior mean of an entry of X is ``mean`` (method of moments)."""
         return np.pi * (shape - 1) * mean / (2 * rank), 0.5 * length + shape + 1
 
     def gradient(self, block: Array, weights: Array) -> Array:
+        """The gradient of Σ w_j f(B_j)."""
         return block * weights
 
     def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
+        """One HALS sweep on ½‖X - BCᵀ‖² + Σ w_j f(B_j), in place."""
         kernels.hals_sweeps(block, product, gram + np.diag(weights), 0.0, 1)
 
 
 class Exponential:
-    """l1-ARD: Σ w_j f is linear, which subtracts from X C."""
+    """l1-ARD: Σ w_j f is linear and is subtracted from X C."""
 
     def size(self, block: Array) -> Array:
         return np.asarray(block.sum(axis=0))
@@ -91,6 +78,8 @@ class Exponential:
     def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
         kernels.hals_sweeps(block, product - weights, gram, 0.0, 1)
 
+
+Prior = HalfNormal | Exponential
 
 PRIORS: dict[str, Prior] = {"l1": Exponential(), "l2": HalfNormal()}
 
@@ -110,17 +99,17 @@ class Posterior:
         return np.asarray((self.prior.size(U) + self.prior.size(V) + self.b) / self.c)
 
     def relevance(self, scales: Array) -> Array:
-        """How far λ is above its bound b/c, as a share of it."""
+        """How far λ is above its bound b/c, as a fraction of it."""
         return np.asarray(scales * self.c / self.b - 1.0)
 
     def value(self, U: Array, V: Array, scales: Array) -> float:
         sizes = self.prior.size(U) + self.prior.size(V) + self.b
-        return loss_of(self.data, U, V) / self.dispersion + float(
+        return FROBENIUS.value(self.data, U, V) / self.dispersion + float(
             np.sum(sizes / scales + self.c * np.log(scales))
         )
 
-    def descended(self, block: Array, product: Array, gram: Array, scales: Array, update: str) -> Array:
-        """One block of lower value, the other and λ fixed.
+    def update_block(self, block: Array, product: Array, gram: Array, scales: Array, update: str) -> Array:
+        """Lower the value over one block, with the other and λ fixed.
 
         "mm" multiplies by X C / (B CᵀC + gradient of the penalty), the minimiser of the published
         majoriser; "hals" minimises over one column after the other.
@@ -135,8 +124,8 @@ class Posterior:
         return block
 
     def step(self, U: Array, V: Array, scales: Array, update: str) -> tuple[Array, Array, Array]:
-        U = self.descended(U, self.data.right(V), gram(V), scales, update)
-        V = self.descended(V, self.data.left(U), gram(U), scales, update)
+        U = self.update_block(U, self.data.right(V), gram(V), scales, update)
+        V = self.update_block(V, self.data.left(U), gram(U), scales, update)
         return U, V, self.scales(U, V)
 
 
@@ -159,28 +148,29 @@ def ard_nmf(
     X : array, data frame or sparse matrix of shape (n, m)
         Nonnegative data.
     max_rank : int, optional
-        Components to begin with. Default: min(⌈min(n, m)/2⌉, 50).
+        Initial number of components. Default: min(⌈min(n, m)/2⌉, 50).
     random_state : int, generator or None
         Seed.
     prior : {"l1", "l2"}
         Exponential or half-normal entries.
     noise : float, optional
-        Standard deviation of the noise, √φ. None: estimated from the median singular value, as in `svht`.
+        Standard deviation √φ of the noise. None: estimated from the median singular value, as in `svht`.
     shape : float
-        a of the prior of λ, above 2; b follows from it and the mean of X.
+        Shape a of the prior of λ, above 2; b follows from it and the mean of X.
     update : {"hals", "mm"}
-        "mm" is the published multiplicative update; "hals" minimises the same function column by column with
-        our kernel. Superfluous components vanish slowly: "mm" may need tens of thousands of iterations, and a
-        ``tol`` of 1e-7, to be rid of them.
+        "mm" is the published multiplicative update; "hals" minimises the same function column by column.
+        Superfluous components vanish slowly: "mm" may need tens of thousands of iterations and a ``tol`` of
+        1e-7 to remove them.
     tol : float
-        Stop when no λ_j changes by more than this share of itself.
+        Stop when no λ_j changes by more than this fraction.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
 
     Returns
     -------
     RankEstimate
-        With the relevance (λ_j above its bound, as a share of it) of each component, decreasing.
+        Its evidence has the relevance of each component (λ_j above its bound, as a fraction of it),
+        decreasing.
 
     Examples
     --------
@@ -204,15 +194,16 @@ def ard_nmf(
     sigma = noise_level(singular_values(data), data.shape) if noise is None else float(noise)
     start, sketch = as_generator(random_state).spawn(2)
     with one_pool():
-        workspace = Workspace.of(data).with_engine("auto", rank, sketch)
-        matrix: Data = workspace.view
+        view = prepare(data, PathOptions(), rank, sketch)
+        matrix: Data = view.double
         n, m = matrix.shape
-        mean = workspace.scaled.inner(np.ones((n, 1), matrix.dtype), np.ones((m, 1), matrix.dtype)) / (n * m)
+        ones = (np.ones((size, 1), view.scaled.dtype, order="F") for size in (n, m))
+        mean = dot(next(ones), view.scaled.right(next(ones))) / (n * m)
         b, c = PRIORS[prior].constants(n + m, shape, mean, rank)
-        # Data without noise: φ must be positive; this one is rounding.
-        dispersion = max((sigma / workspace.scale) ** 2, 1e-12)
+        # φ must be positive: without noise it is that of rounding errors.
+        dispersion = max((sigma / view.scaling.unit) ** 2, 1e-12)
         posterior = Posterior(matrix, PRIORS[prior], dispersion, b, c)
-        U, V = initial_point(matrix, rank, "random", start)
+        U, V = FROBENIUS.initialize(matrix, rank, "random", start)
         scales = posterior.scales(U, V)
         for _ in range(max_iter):
             previous = scales
@@ -221,20 +212,24 @@ def ard_nmf(
             if change <= tol:
                 break
     relevance = np.sort(posterior.relevance(scales))[::-1]
-    warnings = [f"components still change: raise max_iter={max_iter}"] if change > UNSETTLED else []
-    return _kept(relevance, prior, sigma, warnings)
+    warnings = (
+        [f"ARD did not converge in max_iter={max_iter} iterations: raise max_iter"]
+        if change > UNSETTLED
+        else []
+    )
+    return _count_relevant(relevance, prior, sigma, warnings)
 
 
-def _kept(relevance: Array, prior: str, sigma: float, warnings: list[str]) -> RankEstimate:
+def _count_relevant(relevance: Array, prior: str, sigma: float, warnings: list[str]) -> RankEstimate:
     kept = max(1, int((relevance > RELEVANT).sum()))
     if kept == len(relevance) > 1:
-        warnings.append(f"none of the {kept} components was switched off: raise max_rank or noise")
+        warnings.append(f"none of the {kept} components was removed: raise max_rank or noise")
     if not relevance[0] > RELEVANT:
-        warnings.append("every component was switched off: X looks like noise to this prior")
+        warnings.append("every component was removed: X looks like noise with this prior")
     return RankEstimate(
         rank=kept,
         rule=f"ard-{prior}",
-        why=f"{kept} of {len(relevance)} components stay relevant, for noise of deviation {sigma:.3g}",
+        why=f"{kept} of {len(relevance)} components remain relevant (noise level {sigma:.3g})",
         evidence={"rank": np.arange(1, len(relevance) + 1), "relevance": relevance},
         plausible=(kept,),
         warnings=tuple(warnings),

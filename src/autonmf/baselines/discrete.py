@@ -1,30 +1,28 @@
-"""The discrete path of Section VI-C: λ = 0, and the rank changed by hand."""
+"""The discrete path of Section VI-C of the paper: λ = 0, and the rank set explicitly."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from autonmf._random import as_generator
 from autonmf._threads import one_pool
-from autonmf._types import Array, Seed
-from autonmf.data import as_data
-from autonmf.model.initial import initial_point
-from autonmf.model.objective import Problem
-from autonmf.path import PathOptions, RankPath, Visit, Workspace
-from autonmf.path.result import BestByRank
-from autonmf.solvers import Solver, make_solver, run
-from autonmf.solvers.blocks import breakpoints
+from autonmf._types import Array, Seed, as_generator
+from autonmf.distributed import as_data
+from autonmf.losses import FROBENIUS, Problem
+from autonmf.path import PathOptions, RankPath, Visit, prepare
+from autonmf.path.grids import breakpoints
+from autonmf.path.unscale import Unscaler
+from autonmf.path.walk import Solution, Walked
+from autonmf.solvers import Solver, run
 
 DIRECTIONS = ("decreasing", "increasing")
 
 ATTEMPTS = 3
-"""A component that vanishes on the way is replaced by a random one, and the rank solved again, so often."""
+"""How often a component that vanishes is replaced by a random one and the rank solved again."""
 
 
 def discrete_path(
@@ -32,21 +30,21 @@ def discrete_path(
     ranks: Iterable[int],
     direction: Literal["decreasing", "increasing"] = "decreasing",
     *,
-    solver: str | Solver = "pasm",
-    mu: float = 1e-8,
-    delta: float = 1e-6,
-    tol: float = 1e-4,
-    max_iter: int = 2000,
-    engine: str = "auto",
-    scale: bool = True,
+    solver: str | Solver = PathOptions.solver,
+    mu: float = PathOptions.mu,
+    delta: float = PathOptions.delta,
+    tol: float = PathOptions.tol,
+    max_iter: int = PathOptions.max_iter,
+    engine: str = PathOptions.engine,
+    scale: bool = PathOptions.scale,
     time_budget: float | None = None,
     random_state: Seed = None,
 ) -> RankPath:
-    """Factorise X at given ranks one after another, what the paper compares its λ-path with.
+    """Factorise X at given ranks one after another; the paper compares its λ-path with this.
 
-    From large to small, the components of least ‖U_j‖‖V_j‖ are dropped; from small to large, random ones are
-    appended, of the size of the smallest at hand. Solver, kernels, engine and stop rule are those of
-    ``rank_path(..., budget="full")``.
+    When the rank decreases, the components with the smallest ‖U_j‖‖V_j‖ are dropped; when it increases,
+    random ones are appended, as large as the smallest component. Solver, kernels, engine and stopping
+    criterion are those of ``rank_path(..., budget="full")``.
 
     Parameters
     ----------
@@ -55,21 +53,21 @@ def discrete_path(
     ranks : iterable of int
         Ranks to visit, in any order.
     direction : {"decreasing", "increasing"}
-        In which order they are visited.
-    solver : {"pasm", "s-ipalm", "ipalm", "palm"} or Solver
-        The algorithm; at λ = 0 PASM is HALS.
+        The order in which they are visited.
+    solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"} or Solver
+        The algorithm; "auto" is HALS.
     mu, delta, tol, max_iter, engine, scale
         As in `rank_path`.
     time_budget : float, optional
-        Seconds; when they are over the path ends where it is, with ``complete=False``.
+        Seconds after which the path ends, with ``complete=False``.
     random_state : int, generator or None
         Seed.
 
     Returns
     -------
     RankPath
-        λ is 0 throughout. Where components vanish by themselves again and again, X does not need them, and
-        that point has a smaller rank than was asked for.
+        λ is 0 throughout. If components vanish repeatedly, X does not need them, and the point has a smaller
+        rank than requested.
 
     Examples
     --------
@@ -92,56 +90,57 @@ def discrete_path(
     )  # fmt: skip
     deadline = math.inf if time_budget is None else began + time_budget
     start, sketch = as_generator(random_state).spawn(2)
-    best, visits = BestByRank(), []
+    walked = Walked()
     with one_pool():
-        workspace = Workspace.of(data, scale=scale).with_engine(engine, max(order), sketch)
-        problem = Problem(workspace.matrix, mu=mu, delta=delta)
-        chosen = make_solver(solver).plateau()
-        U, V = initial_point(problem.data, order[0], "random", start)
+        view = prepare(data, options, max(order), sketch)
+        unit = view.scaling.unit
+        problem = Problem(view.matrix, mu=mu, delta=delta)
+        chosen = options.make_solver()
+        U, V = FROBENIUS.initialize(problem.data, order[0], "random", start)
         for rank in order:
             spent = 0
             for _ in range(ATTEMPTS):
-                U, V = _resized(U, V, rank, start)
+                U, V = _resize(U, V, rank, start)
                 result = run(chosen, chosen.init(problem, U, V), options.stopping, deadline=deadline)
-                state = result.state.balanced().compact()
+                state = result.state.balance().compact()
                 if state.rank == 0:
                     raise ValueError(options.too_heavy)
                 U, V, spent = state.U, state.V, spent + result.n_iter
                 if state.rank == rank or result.reason == "time":
                     break
             ahead = breakpoints(problem, U, state.XV, state.gram_V)
-            point = workspace.point(0.0, replace(result, state=state, n_iter=spent))
-            best.add(point)
-            visits.append(
-                Visit(
-                    start=0,
-                    lam=0.0,
-                    rank=state.rank,
-                    loss=point.loss,
-                    n_iter=spent,
-                    seconds=time.monotonic() - began,
-                    reason=result.reason,
-                    next_lam=float(ahead.min()) * workspace.scale**2,
-                )
+            loss = view.loss(U, V) if view.is_single else state.loss
+            visit = Visit(
+                start=0,
+                lam=0.0,
+                rank=state.rank,
+                loss=loss * unit**2,
+                n_iter=spent,
+                seconds=time.monotonic() - began,
+                reason=result.reason,
+                next_lam=float(ahead.min()) * unit**2,
             )
+            walked.add(Solution(U, V, loss, 0.0, spent), visit)
             if result.reason == "time":
                 break
-        leading = workspace.spectral_norm
+        unscaler = Unscaler(view, view.scaling, mu)
+        points = tuple(map(unscaler.to_point, walked.solutions()))
+        spectral_norm = view.spectral_norm
     return RankPath(
-        points=best.points,
-        visits=tuple(visits),
+        points=points,
+        visits=tuple(walked.visits),
         shape=data.shape,
         squared_norm=data.squared_norm(),
-        spectral_norm=leading,
-        mu=mu * workspace.scale,
-        delta=delta * workspace.scale,
-        complete=len(visits) == len(order),
-        settings=options.settings() | {"grid": f"discrete-{direction}", "engine": workspace.engine},
+        spectral_norm=spectral_norm,
+        mu=mu * unit,
+        delta=delta * unit,
+        complete=len(walked.visits) == len(order),
+        settings=options.settings() | {"grid": f"discrete-{direction}", "engine": view.engine},
     )
 
 
-def _resized(U: Array, V: Array, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Of balanced factors the strongest components, or all and random ones of the size of the weakest."""
+def _resize(U: Array, V: Array, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The largest components of balanced factors, or all of them and random ones as large as the smallest."""
     norms = np.linalg.norm(U, axis=0)
     strongest = np.argsort(-norms, kind="stable")[:rank]
     missing = rank - len(strongest)

@@ -1,36 +1,46 @@
-"""Stability: a rank is believed if random starts agree on its components."""
+r"""Stability: the largest rank at which factorisations from random initialisations agree.
+
+A component is the rank-one matrix :math:`U_jV_j^\top`; the cosine between two of them is the product of the
+cosines of both columns, so X and its transpose are treated alike.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import squareform
 
-from autonmf._random import as_generator
 from autonmf._threads import one_pool
-from autonmf._types import Array, Seed
-from autonmf.baselines.agreement import (
-    Factors,
-    ambiguous_share,
-    component_silhouette,
-    consensus,
-    cophenetic_correlation,
-    dominant_components,
-    matched_cosine,
-)
-from autonmf.data import Data, as_data
-from autonmf.model.initial import initial_point
-from autonmf.model.objective import Problem
-from autonmf.path import PathOptions, PathPoint, Workspace, explore
+from autonmf._types import Array, Seed, as_generator
+from autonmf.data import Data, OpenedData
+from autonmf.distributed import as_data
+from autonmf.metrics import unit_columns
+from autonmf.path import PathOptions, PathPoint, SearchResult, search
+from autonmf.path.walk import Walker
 from autonmf.selection import RankEstimate
-from autonmf.solvers import make_solver, run
+
+Factors = tuple[Array, Array]
+
+
+AMBIGUOUS = (0.1, 0.9)
+"""A pair that shares a cluster in a fraction of the runs between these is ambiguous (PAC)."""
+
+
+ROUNDS = 20
+"""Maximum number of rounds of matching components to cluster centres; two or three are usual."""
+
 
 STATISTICS: dict[str, float] = {"cosine": 0.9, "cophenetic": 0.99, "pac": 0.9, "silhouette": 0.75}
-"""What is measured, and from where on a rank counts as stable."""
+"""The statistics, and the value from which a rank counts as stable."""
 
 MOST_ITEMS = 1000
-"""Rows in a consensus matrix, at most; a random sample of them if there are more."""
+"""Maximum number of rows in a consensus matrix; a random sample if there are more."""
 
 
 def stability(
@@ -42,38 +52,39 @@ def stability(
     n_runs: int = 10,
     threshold: float | None = None,
 ) -> RankEstimate:
-    """The largest rank at which factorisations from random starts agree.
+    """The largest rank at which factorisations from random initialisations agree.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n, m)
         Nonnegative data.
     max_rank : int, optional
-        Where the paths start. Default: min(⌈min(n, m)/2⌉, 50).
+        Largest rank of the paths. Default: min(⌈min(n, m)/2⌉, 50).
     random_state : int, generator or None
         Seed.
     statistic : {"silhouette", "cosine", "cophenetic", "pac"}
-        "cosine": mean cosine of matched components, over pairs of runs. "silhouette": components of all runs
-        are clustered, one of each run a cluster, and the least mean silhouette of a cluster counts (NMFk;
-        Alexandrov et al., 2013). "cophenetic" and "pac": each row or column of X, whichever are fewer, goes
-        with its largest component; the consensus matrix of these clusterings is compared with its dendrogram
-        (Brunet et al., 2004), or 1 - PAC is taken, PAC being the share of pairs that are neither together nor
-        apart (Șenbabaoğlu et al., 2014).
+        "cosine": mean cosine of matched components over pairs of runs. "silhouette": the components of all
+        runs are clustered, with one component of each run per cluster, and the lowest mean silhouette of a
+        cluster is taken (NMFk; Alexandrov et al., 2013). "cophenetic" and "pac": each row or column of X,
+        whichever are fewer, is assigned to its largest component; the consensus matrix of these clusterings
+        is compared with its dendrogram (Brunet et al., 2004), or 1 - PAC is taken, where PAC is the fraction
+        of ambiguous pairs (Șenbabaoğlu et al., 2014).
     n_runs : int
-        Random starts. Each follows a whole path, so that all ranks cost one path a run.
+        Number of random initialisations. Each run is one path through all ranks.
     threshold : float, optional
-        From where on a rank is stable. Default: 0.75 for the silhouette, 0.9 for cosine and PAC, 0.99 for the
-        cophenetic correlation.
+        Value from which a rank is stable. Default: 0.75 for the silhouette, 0.9 for cosine and PAC, 0.99 for
+        the cophenetic correlation.
 
     Returns
     -------
     RankEstimate
-        With the statistic and the median loss of the runs at each rank. ``plausible`` are all stable ranks.
+        Its evidence has the statistic and the median loss of the runs at each rank. ``plausible`` are all
+        stable ranks.
 
     Notes
     -----
-    Small ranks are often stable too, and rank one always is: stability alone bounds the rank from above. Data
-    without noise can be stable at ranks that split true components.
+    Small ranks are often stable as well, and rank one always is, so that stability alone is an upper bound.
+    Without noise, ranks that split true components can be stable.
 
     Examples
     --------
@@ -91,21 +102,21 @@ def stability(
     limit = STATISTICS[statistic] if threshold is None else float(threshold)
     rng = as_generator(random_state)
     by_rank = _runs_by_rank(data, max_rank, n_runs, rng)
-    measure = _measure(statistic, data.shape, rng)
+    measure = _make_measure(statistic, data.shape, rng)
     ranks = np.array(sorted(by_rank))
     with one_pool():
         values = np.array([measure([(point.U, point.V) for point in by_rank[rank]]) for rank in ranks])
     stable = ranks[values >= limit]
     chosen = int(stable[-1]) if stable.size else int(ranks[np.argmax(values)])
-    warnings = [] if stable.size else [f"no rank reaches {limit:g}: the most stable one is given"]
+    warnings = [] if stable.size else [f"no rank reaches {limit:g}: this is the most stable one"]
     if chosen == 1:
-        warnings.append("rank one is always stable: nothing beyond it is")
+        warnings.append("rank one is always stable, and no larger rank is")
     if chosen == ranks[-1] and len(ranks) > 1:
         warnings.append(f"the largest rank, {chosen}, is still stable: raise max_rank")
     return RankEstimate(
         rank=chosen,
         rule=f"stability-{statistic}",
-        why=f"{chosen} is the largest rank on which {n_runs} random starts agree ({statistic} ≥ {limit:g})",
+        why=f"{n_runs} random initialisations agree up to rank {chosen} ({statistic} ≥ {limit:g})",
         evidence={
             "rank": ranks,
             "stability": values,
@@ -119,13 +130,12 @@ def stability(
 def _runs_by_rank(
     data: Data, max_rank: int | None, n_runs: int, rng: np.random.Generator
 ) -> dict[int, list[PathPoint]]:
-    """The solutions of every run, at each rank that all runs visited."""
+    """The solutions of all runs, at each rank that every run visited."""
     first, *others = rng.spawn(n_runs)
     options = PathOptions(max_rank=max_rank, random_state=first)
-    exploration = explore(data, options)
-    path, workspace = exploration.path, exploration.workspace
+    found_first = search(OpenedData(data), options)
     with one_pool():
-        runs = [path.points, *(_follow(workspace, options, int(path.ranks[-1]), start) for start in others)]
+        runs = [found_first.path.points, *(_run_path(found_first, options, start) for start in others)]
     found: dict[int, dict[int, PathPoint]] = {}
     for index, points in enumerate(runs):
         for point in points:
@@ -133,20 +143,14 @@ def _runs_by_rank(
     return {rank: list(by_run.values()) for rank, by_run in found.items() if len(by_run) == n_runs}
 
 
-def _follow(
-    workspace: Workspace, options: PathOptions, max_rank: int, rng: np.random.Generator
-) -> tuple[PathPoint, ...]:
-    """One more path on a matrix that is prepared already."""
-    problem = Problem(workspace.matrix, mu=options.mu, delta=options.delta)
-    U, V = initial_point(problem.data, max_rank, "random", rng)
-    stops = options.make_grid().follow(
-        make_solver(options.solver), problem, U, V, options.stopping,
-        lambda solver, state, stopping, _: run(solver, state, stopping), 1,
-    )  # fmt: skip
-    return tuple(workspace.point(stop.lam, stop.run) for stop in stops)
+def _run_path(first: SearchResult, options: PathOptions, rng: np.random.Generator) -> tuple[PathPoint, ...]:
+    """Another path on the same scaled and compressed matrix."""
+    max_rank = int(first.path.ranks[-1])
+    walker = Walker(first.opened, options, max_rank, [rng], time.monotonic(), None, first.view)
+    return tuple(map(first.unscaler.to_point, walker.walk_all(keep_partial=False).solutions()))
 
 
-def _measure(
+def _make_measure(
     statistic: str, shape: tuple[int, int], rng: np.random.Generator
 ) -> Callable[[Sequence[Factors]], float]:
     """The statistic as a function of the factors of all runs at one rank."""
@@ -157,10 +161,121 @@ def _measure(
     size = min(shape)
     sample = np.sort(rng.permutation(size)[:MOST_ITEMS])
 
-    def clustered(runs: Sequence[Factors]) -> Array:
+    def cluster(runs: Sequence[Factors]) -> Array:
         shorter = [(U, V) if U.shape[0] <= V.shape[0] else (V, U) for U, V in runs]
         return consensus([dominant_components(run)[sample] for run in shorter])
 
     if statistic == "cophenetic":
-        return lambda runs: cophenetic_correlation(clustered(runs))
-    return lambda runs: 1.0 - ambiguous_share(clustered(runs))
+        return lambda runs: cophenetic_correlation(cluster(runs))
+    return lambda runs: 1.0 - ambiguous_fraction(cluster(runs))
+
+
+def cosines(first: Factors, second: Factors) -> Array:
+    """Cosines between the components of two factorisations."""
+    return np.asarray(
+        np.prod([unit_columns(a).T @ unit_columns(b) for a, b in zip(first, second, strict=True)], axis=0)
+    )
+
+
+def matched_cosine(runs: Sequence[Factors]) -> float:
+    """The mean cosine of components matched one to one (Hungarian algorithm), over all pairs of runs."""
+    similar = _by_run(runs)
+    pairs = (similar[first, :, second] for first, second in combinations(range(len(runs)), 2))
+    return float(np.mean([pair[linear_sum_assignment(pair, maximize=True)].mean() for pair in pairs]))
+
+
+def component_clusters(runs: Sequence[Factors]) -> Array:
+    """Labels of the components of each run (runs x rank), with one component of every run per cluster.
+
+    As in NMFk: components are matched to cluster centres by the Hungarian algorithm, and the centres are
+    updated until the labels do not change. The components of the first run are the first centres.
+    """
+    similar = _by_run(runs)
+    count, rank = similar.shape[:2]
+    labels = _match([similar[run, :, 0] for run in range(count)])
+    for _ in range(ROUNDS):
+        members = np.argsort(labels, axis=1)  # members[run, cluster] is the component of that run
+        centres = np.stack(
+            [similar[:, :, np.arange(count), members[:, c]].sum(axis=-1) for c in range(rank)], axis=-1
+        )
+        moved = _match(list(centres))
+        if (moved == labels).all():
+            break
+        labels = moved
+    return labels
+
+
+def silhouette(distances: Array, labels: Array) -> Array:
+    """The silhouette width (b - a)/max(a, b) of each item, from a distance matrix.
+
+    a is its mean distance to its own cluster, b that to the nearest other one; 0 for clusters of one
+    (Rousseeuw, 1987).
+    """
+    member = labels[:, None] == np.unique(labels)[None, :]
+    sums, sizes = distances @ member, member.sum(axis=0)
+    own = member.argmax(axis=1)
+    items = np.arange(len(labels))
+    others = np.where(member, np.inf, sums / sizes)
+    a = sums[items, own] / np.maximum(sizes[own] - 1, 1)
+    b = others.min(axis=1)
+    largest = np.maximum(a, b)
+    width = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
+    return np.where(sizes[own] > 1, width, 0.0)
+
+
+def component_silhouette(runs: Sequence[Factors]) -> float:
+    """The lowest mean silhouette of a cluster of components, as in NMFk; 1 for rank one."""
+    if runs[0][0].shape[1] == 1:
+        return 1.0
+    labels = component_clusters(runs).ravel()
+    widths = silhouette(np.maximum(1.0 - _similarities(runs), 0.0), labels)
+    return float(min(widths[labels == cluster].mean() for cluster in np.unique(labels)))
+
+
+def dominant_components(run: Factors) -> Array:
+    """For each row of X the component that contributes most to it: the largest U_ij‖V_j‖."""
+    U, V = run
+    return np.asarray(np.argmax(U * np.linalg.norm(V, axis=0), axis=1))
+
+
+def consensus(labels: Sequence[Array]) -> Array:
+    """The fraction of runs in which two items have the same label (Monti et al., 2003)."""
+    together = np.zeros((len(labels[0]), len(labels[0])))
+    for run in labels:
+        together += run[:, None] == run[None, :]
+    return together / len(labels)
+
+
+def cophenetic_correlation(shared: Array) -> float:
+    """Correlation of 1 - consensus with its dendrogram by average linkage (Brunet et al., 2004).
+
+    1 when every pair is always together or always apart.
+    """
+    distances = squareform(1.0 - shared, checks=False)
+    if np.ptp(distances) == 0:
+        return 1.0
+    return float(cophenet(linkage(distances, "average"), distances)[0])
+
+
+def ambiguous_fraction(shared: Array) -> float:
+    """PAC: the fraction of ambiguous pairs (Șenbabaoğlu et al., 2014)."""
+    pairs = shared[np.triu_indices_from(shared, k=1)]
+    low, high = AMBIGUOUS
+    return float(np.mean((pairs > low) & (pairs < high)))
+
+
+def _similarities(runs: Sequence[Factors]) -> Array:
+    """Cosines between all components of all runs."""
+    stacked = tuple(np.hstack([run[side] for run in runs]) for side in (0, 1))
+    return cosines((stacked[0], stacked[1]), (stacked[0], stacked[1]))
+
+
+def _by_run(runs: Sequence[Factors]) -> Array:
+    """Cosines indexed by run, component, run and component."""
+    count, rank = len(runs), runs[0][0].shape[1]
+    return _similarities(runs).reshape(count, rank, count, rank)
+
+
+def _match(similar: Sequence[Array]) -> Array:
+    """Labels from the similarities (component x cluster) of each run; each label occurs once per run."""
+    return np.array([linear_sum_assignment(run, maximize=True)[1] for run in similar])

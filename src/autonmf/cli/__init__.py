@@ -1,8 +1,28 @@
-"""The command line: `autonmf demo`, `fit`, `report`, `reproduce`, `bench` and `info` (docs/cli.md).
+"""The command line: `autonmf demo`, `fit`, `report` and `info` (docs/cli.md).
 
-Nothing heavy is imported before a command needs it, so that `autonmf --help` answers at once.
+It needs typer and rich, the extra ``autonmf[cli]``. Other libraries are imported by the commands that need
+them, so that `autonmf --help` is fast.
 """
 
-from autonmf.cli.app import main
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0: success; 1: a problem with the data or the disk; 2: a problem with the command; 130: interrupted.
+    """
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError as error:
+        print(f'error: the command line needs {error.name}: pip install "autonmf[cli]"', file=sys.stderr)
+        return 1
+    from autonmf.cli import app
+
+    return app.run(arguments)

@@ -1,25 +1,44 @@
-"""Commands, options and exit codes."""
+"""The commands and their exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from autonmf.cli import bench_app, options
-from autonmf.cli.console import tolerate_encoding
-from autonmf.cli.failure import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, say
-from autonmf.cli.grouping import grouped
-from autonmf.cli.settings import Input, Look, Output, Page, Reproduction, Search
+from autonmf.cli.arguments import Input, JsonOnly, Look, Output, Page, Search, Seed, expand_groups
+from autonmf.cli.console import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, escape_unencodable, say
+
+
+class _PlainFlags:
+    """Shows flags without the type of a value in the help."""
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A group of commands."""
+
 
 app = typer.Typer(
     name="autonmf",
+    cls=Group,
     help="Nonnegative matrix factorisation that finds the number of components by itself.",
-    epilog="Begin with: autonmf demo. Exit codes: 0 done, 1 something is wrong with the data or the disk, "
-    "2 with the command, 130 interrupted.",
+    epilog="Try: autonmf demo. Exit codes: 0 success, 1 problem with the data or the disk, "
+    "2 problem with the command, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
@@ -27,13 +46,10 @@ app = typer.Typer(
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy of it
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    0: done; 1: something is wrong with the data or the disk; 2: with the command; 130: interrupted.
-    """
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; errors are printed in one line."""
     try:
-        tolerate_encoding()
+        escape_unencodable()
         result = app(arguments, prog_name="autonmf", standalone_mode=False)
         sys.stdout.flush()
     except Failure as failure:
@@ -44,24 +60,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # the output stream: a full disk, or `autonmf info | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            say("error", f"cannot {_attempt(error)}: {error.strerror or error}")
+            attempt = "write the output" if error.filename is None else f"use {error.filename}"
+            say("error", f"cannot {attempt}: {error.strerror or error}")
         return BAD_DATA
     except Exception as error:
         if not isinstance(error, _UsageError):
             raise
-        say("error", _usage(error))
+        say("error", _describe_usage(error))
         return BAD_USAGE
     if result == INTERRUPTED:
         say("error", "interrupted")
     return result if isinstance(result, int) else 0
 
 
-def _attempt(error: OSError) -> str:
-    return "write the output" if error.filename is None else f"use {error.filename}"
-
-
-def _usage(error: Exception) -> str:
-    """What is wrong with the command, and where to read on."""
+def _describe_usage(error: Exception) -> str:
+    """What is wrong with the command, and how to see its help."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "autonmf"
     message = str(getattr(error, "format_message", error.__str__)()).rstrip(".").replace("Value error, ", "")
@@ -69,7 +82,7 @@ def _usage(error: Exception) -> str:
     return f"{message}{stop} Try '{command} --help'."
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         import autonmf
 
@@ -81,54 +94,43 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-@app.command()
-def demo(seed: options.Seed = 0, json: options.PlainJson = False) -> None:
-    """Find the rank of two matrices whose rank is known. Takes a few seconds."""
-    from autonmf.cli.demo import run
+@app.command(cls=Command)
+def demo(seed: Seed = 0, json: JsonOnly = False) -> None:
+    """Find the rank of two matrices of known rank. Takes a few seconds."""
+    from autonmf.cli.demo import run_demo
 
-    run(seed, json)
+    run_demo(seed, json)
 
 
-@app.command(epilog="Example: autonmf fit counts.csv --out results")
-@grouped
+@app.command(cls=Command, epilog="Example: autonmf fit counts.csv --out results")
+@expand_groups
 def fit(source: Input, search: Search, output: Output) -> None:
     """Factorise the matrix in FILE and find its rank."""
-    from autonmf.cli.fit import run
+    from autonmf.cli.fit import run_fit
 
-    run(source, search, output)
+    run_fit(source, search, output)
 
 
-@app.command(epilog="Example: autonmf report counts.csv --out counts.html")
-@grouped
+@app.command(cls=Command, epilog="Example: autonmf report counts.csv --out counts.html")
+@expand_groups
 def report(source: Input, search: Search, look: Look, page: Page) -> None:
-    """Factorise the matrix in FILE and write an interactive page about it."""
-    from autonmf.cli.report import run
+    """Factorise the matrix in FILE and write an interactive page about the result."""
+    from autonmf.cli.report import run_report
 
-    run(source, search, look, page)
-
-
-app.add_typer(bench_app.app, name="bench")
+    run_report(source, search, look, page)
 
 
-@app.command(epilog="Example: autonmf reproduce all --quick --out reproduction")
-@grouped
-def reproduce(wanted: Reproduction) -> None:
-    """Run the paper's experiments again, and write a page with its numbers beside ours."""
-    from autonmf.cli.reproduce import run
+@app.command(cls=Command)
+def info(json: JsonOnly = False) -> None:
+    """Show versions and hardware, for bug reports."""
+    from autonmf.cli.info import run_info
 
-    run(wanted)
-
-
-@app.command()
-def info(json: options.PlainJson = False) -> None:
-    """Show the versions and the computer that results depend on."""
-    from autonmf.cli.info import run
-
-    run(json)
+    run_info(json)

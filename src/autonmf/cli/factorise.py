@@ -1,21 +1,22 @@
-"""The command line's settings to a factorisation, with progress on the way."""
+"""Read the matrix that a command names, and factorise it with the options of the command."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
 
-from autonmf import factorisation
-from autonmf.cli.choices import Missing
-from autonmf.cli.failure import BAD_USAGE, Failure, explained, warnings_said
-from autonmf.cli.progress import Reporter
-from autonmf.cli.settings import Search
-from autonmf.data import Data, as_data
-from autonmf.factorisation import Factorisation
-from autonmf.path import PathOptions
+import numpy as np
 
-__all__ = ["Factorisation", "factorise"]
+from autonmf.cli.arguments import STREAM, Input, Search
+from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_warnings, say
+from autonmf.io import Table, read_matrix
 
-TYPED = {
+if TYPE_CHECKING:
+    from autonmf.cli.progress import Reporter
+    from autonmf.fit import Factorisation
+
+COMMAND_ADVICE = {
     "Pass missing='mask' to leave these entries out, or fill them first, "
     "for example with sklearn.impute.SimpleImputer.": "Use --missing mask to leave these entries out, or "
     "fill them in the file first.",
@@ -23,52 +24,83 @@ TYPED = {
     "negative ones to zero or take magnitudes, in the file.",
     "Divide X by its maximum first;": "Use --normalize max;",
 }
-"""Remedies in code, and what they are for those who type commands."""
+"""Advice for Python code, and the same for the command line."""
 
 
-def factorise(
-    X: Any, search: Search, reporter: Reporter, *, missing: Missing = Missing.error
-) -> Factorisation:
-    """Follow the path, choose the rank and polish the solution there.
+def read(source: Input, *, quiet: bool = False) -> Table:
+    """Read the matrix; notes say how it was read, warnings what is ambiguous."""
+    with explain_errors(f"read {source.name}"), print_warnings():
+        file = _open_standard_input() if source.file == STREAM else source.file
+        table = read_matrix(file, variable=source.var, header=source.header, labels=source.labels)
+    for note in table.notes if not quiet else ():
+        say("note", note)
+    for doubt in table.doubts:
+        say("warning", doubt)
+    table = table.T if source.transpose else table
+    table = _load_if_needed(table, source, quiet=quiet)
+    if source.normalize is None:
+        return table
+    from autonmf.io import normalize
 
-    The same steps as `AutoNMF`, without scikit-learn, which takes a second to import.
-    """
-    _check_rank(X.shape, search.n_components)
-    with explained("factorise the matrix"), warnings_said():
-        options = PathOptions(
-            max_rank=search.max_rank,
-            solver=search.solver.value,
-            grid=search.grid.value,
-            n_starts=search.n_starts,
-            callback=reporter.reached,
-            random_state=search.seed,
-            checkpoint=search.checkpoint,
-        )
-        return factorisation.factorise(
-            _data(X, missing),
-            options,
-            n_components=search.n_components,
-            rule=search.chosen_rule.value,
-            tau=search.tau,
-            reached=reporter.polishing,
-        )
+    with explain_errors(f"normalise {source.name} ({source.normalize})"):
+        return replace(table, X=normalize(table.X, source.normalize))
 
 
-def _data(X: Any, missing: Missing) -> Data:
+def _load_if_needed(table: Table, source: Input, *, quiet: bool) -> Table:
+    """Load a matrix that is in a file into memory if an option needs that."""
+    mask = "--missing mask" if source.missing == "mask" else None
+    option = mask if source.normalize is None else f"--normalize {source.normalize}"
+    if option is None:
+        return table
+    from autonmf.io.hdf5 import InFile
+
+    if not isinstance(table.X, InFile):
+        return table
+    if not quiet:
+        say("note", f"{option} reads all of {source.name} into memory.")
     try:
-        return as_data(X, missing=missing.value)
-    except ValueError as error:
-        message = str(error)
-        for code, words in TYPED.items():
-            message = message.replace(code, words)
-        raise ValueError(message) from error
+        with explain_errors(f"read {source.name}"):
+            return replace(table, X=np.asarray(table.X))
+    except Failure as failure:
+        raise Failure(f"{option} needs all of it in memory: {failure}", failure.code) from failure
 
 
-def _check_rank(shape: tuple[int, int], wanted: int | None) -> None:
-    """A rank that the matrix cannot have is a mistake in the command."""
-    if wanted is not None and wanted > min(shape):
+def _open_standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise Failure("there is no standard input to read")
+    if sys.stdin.isatty():
+        say("note", "Reading the standard input; Ctrl-D ends it.")
+    return sys.stdin.buffer
+
+
+def factorise(X: Any, search: Search, reporter: Reporter, *, missing: str = "error") -> Factorisation:
+    """Compute the path, choose the rank and polish the solution there.
+
+    The same as `AutoNMF`, without scikit-learn, which takes a second to import.
+    """
+    from autonmf import fit  # loads SciPy, so not before the file is read
+    from autonmf.data import OpenedData, as_data
+
+    rank = search.n_components
+    if rank is not None and rank > min(X.shape):
         raise Failure(
-            f"--n-components {wanted} is more than the smaller side of the {shape[0]} x {shape[1]} matrix; "
-            f"use {min(shape)} or less",
+            f"--n-components {rank} is more than the smaller side of the {X.shape[0]} x {X.shape[1]} matrix; "
+            f"use {min(X.shape)} or less",
             BAD_USAGE,
+        )
+    with explain_errors("factorise the matrix"), print_warnings():
+        options = search.path_options(callback=reporter.reached)
+        try:
+            data = as_data(X, missing=missing)
+        except ValueError as error:
+            message = str(error)
+            for code, words in COMMAND_ADVICE.items():
+                message = message.replace(code, words)
+            raise ValueError(message) from error
+        return fit.factorise(
+            OpenedData(data),
+            options,
+            n_components=rank,
+            on_polish=reporter.polishing,
+            **search.rule_options(),
         )

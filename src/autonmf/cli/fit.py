@@ -1,63 +1,108 @@
-"""`autonmf fit FILE`: read, factorise, say and write what was found."""
+"""`autonmf fit FILE`: factorise, print the result and write it to a folder."""
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
-from autonmf.cli.console import print_json
-from autonmf.cli.failure import BAD_USAGE, Failure, say
-from autonmf.cli.output import FILES, Folder, write_components
-from autonmf.cli.progress import progress
-from autonmf.cli.reading import read
-from autonmf.cli.settings import STREAM, Input, Output, Search
-from autonmf.cli.summary import headline, summary_of
+import numpy as np
+
+import autonmf
+from autonmf._types import Array
+from autonmf.cli.arguments import STREAM, Input, Output, Search
+from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
+from autonmf.cli.factorise import factorise, read
+from autonmf.cli.progress import show_progress
+from autonmf.io import Table
 
 if TYPE_CHECKING:
-    from autonmf.cli.factorise import Factorisation
+    from autonmf.fit import Factorisation
+
+FILES = ("W.npy", "H.npy", "W.csv", "H.csv", "path.npz", "summary.json")
 
 
-def run(source: Input, search: Search, output: Output) -> None:
-    """Everything that the command does; what can be refused is refused before the work begins."""
+def run_fit(source: Input, search: Search, output: Output) -> None:
+    """Run the command; options and folder are checked before the work begins."""
     search.check()
-    folder = _folder(output)
+    folder = _check_folder(output)
     table = read(source, quiet=output.quiet)
     if folder is not None:
-        folder.create()
-    from autonmf.cli.factorise import factorise  # loads SciPy, which a bad file should not cost
-
-    with progress(source.name, search, quiet=output.quiet or output.json) as reporter:
+        check_writable(folder.path)
+    with show_progress(source.name, search, quiet=output.quiet or output.json) as reporter:
         found = factorise(table.X, search, reporter, missing=source.missing)
     for warning in found.estimate.warnings if found.estimate else ():
         say("warning", warning)
-    summary = summary_of(source, search, table, found)
+    summary = summarise(source, search, table, found)
     if folder is not None:
         summary["folder"], summary["files"] = str(folder.path), list(FILES)
         folder.write(table, found, summary)
     if output.json:
         print_json(summary)
     elif output.out == STREAM:
-        write_components(sys.stdout, table, found)
+        _write_components(sys.stdout, table, found)
         if not output.quiet:
             print(*headline(source, table, found), sep="\n", file=sys.stderr)
     elif output.quiet:
         print(found.rank)
     else:
-        print(*headline(source, table, found), *_details(found), *_written(folder), sep="\n")
+        print(*headline(source, table, found), *_details(found), *_list_files(folder), sep="\n")
 
 
-def _folder(output: Output) -> Folder | None:
-    """Where the results go, checked; None where nothing is written."""
-    if output.out == STREAM and output.json:
-        raise Failure("--out - prints the components and --json a summary: choose one of them", BAD_USAGE)
-    if output.out in (None, STREAM):
-        return None
-    return Folder.checked(output.out, force=output.force)
+def summarise(source: Input, search: Search, table: Table, found: Factorisation) -> dict[str, Any]:
+    """Everything but the factors, ready for JSON."""
+    estimate = found.estimate
+    return {
+        "autonmf": autonmf.__version__,
+        "file": str(source.file),
+        "variable": source.var,
+        "transposed": source.transpose,
+        "normalized": source.normalize,
+        "missing": source.missing,
+        "notes": [*table.notes, *table.doubts],
+        "shape": [int(length) for length in table.X.shape],
+        "rank": found.rank,
+        "why": found.why,
+        "plausible": [int(rank) for rank in estimate.plausible] if estimate else None,
+        "confidence": estimate.confidence if estimate else None,
+        "warnings": list(estimate.warnings) if estimate else [],
+        "relative_loss": found.relative_loss,
+        "reconstruction_error": (2.0 * found.loss) ** 0.5,
+        "n_iter": found.n_iter,
+        "seconds": round(found.seconds, 3),
+        "settings": {
+            "n_components": search.n_components,
+            "rule": estimate.rule if estimate else None,
+            "tau": search.tau,
+            "seed": search.seed,
+            **{key: found.path.settings[key] for key in ("solver", "grid", "n_starts")},
+            "max_rank": search.max_rank,
+        },
+        "path": [
+            {"rank": int(rank), "relative_loss": float(loss)}
+            for rank, loss in zip(found.path.ranks, found.path.relative_losses, strict=True)
+        ],
+    }
+
+
+def headline(source: Input, table: Table, found: Factorisation) -> list[str]:
+    """Two lines: the matrix, and its rank with the reason."""
+    n, m = table.X.shape
+    confidence = found.estimate.confidence if found.estimate else None
+    return [
+        f"{source.name}: {n} x {m}{source.treatment}",
+        f"rank {found.rank}{'' if confidence is None else f' (confidence {confidence:.0%})'}: {found.why}",
+    ]
 
 
 def _details(found: Factorisation) -> Iterator[str]:
-    """What else a person wants to know."""
     yield f"relative loss {found.relative_loss:.3g}, {found.n_iter} iterations, {found.seconds:.1f} s"
     others = [rank for rank in found.estimate.plausible if rank != found.rank] if found.estimate else []
     if others:
@@ -66,10 +111,101 @@ def _details(found: Factorisation) -> Iterator[str]:
         yield f"also plausible: rank {ranges(others)}"
 
 
-def _written(folder: Folder | None) -> Iterator[str]:
+def _list_files(folder: Folder | None) -> Iterator[str]:
     if folder is None:
-        yield "Nothing was written: add --out FOLDER to keep the factors."
+        yield "Nothing was written: add --out FOLDER to save the factors."
         return
     yield f"Written to {folder.path}: {', '.join(FILES)}"
     if folder.replaced:
         yield f"Overwritten: {', '.join(folder.replaced)}"
+
+
+def _check_folder(output: Output) -> Folder | None:
+    """The folder for the results; None if nothing is written. Earlier results need --force."""
+    path = output.out
+    if path == STREAM and output.json:
+        raise Failure("--out - prints the components and --json a summary: choose one of them", BAD_USAGE)
+    if path is None or path == STREAM:
+        return None
+    with explain_errors(f"write to {path}"):
+        is_file = path.exists() and not path.is_dir()
+        replaced = tuple(name for name in FILES if (path / name).exists())
+    if is_file:
+        raise Failure(f"--out {path} is a file; name a folder", BAD_USAGE)
+    if replaced and not output.force:
+        raise Failure(
+            f"{path} already has {', '.join(replaced)}: choose another folder, or add --force to overwrite "
+            "them",
+            BAD_USAGE,
+        )
+    return Folder(path, replaced)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder for results; each file in it is complete or missing."""
+
+    path: Path
+    replaced: tuple[str, ...]  # files of earlier results
+
+    def write(self, table: Table, found: Factorisation, summary: dict[str, Any]) -> None:
+        """Write all files, the summary last."""
+        rows = table.row_names or [f"row_{i}" for i in range(1, table.X.shape[0] + 1)]
+        for name, factor in (("W.npy", found.W), ("H.npy", found.H)):
+            with self._replace(name) as temporary, temporary.open("wb") as file:
+                np.save(_Stream(file), factor)
+        with self._open_text("W.csv") as stream:
+            _write_csv(stream, found.W, rows, _component_names(found))
+        with self._open_text("H.csv") as stream:
+            _write_components(stream, table, found)
+        with self._replace("path.npz") as temporary:
+            found.path.save(temporary)
+        with self._open_text("summary.json") as stream:
+            stream.write(json.dumps(summary, indent=2) + "\n")
+
+    @contextmanager
+    def _open_text(self, name: str) -> Iterator[IO[str]]:
+        with self._replace(name) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+            yield stream
+
+    @contextmanager
+    def _replace(self, name: str) -> Iterator[Path]:
+        """A temporary file that is renamed to ``name`` once it is complete."""
+        temporary = self.path / f".{name}.{os.getpid()}.part"
+        with explain_errors(f"write {self.path / name}"):
+            try:
+                yield temporary
+                os.replace(temporary, self.path / name)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+class _Stream:
+    """Hides that a stream is a file: NumPy does not report a full disk when it writes to a file directly."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.write = stream.write
+
+
+def check_writable(folder: Path) -> None:
+    """Create a folder, and check that files can be written there."""
+    with explain_errors(f"write to {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):  # has no name that an interruption could leave behind
+            pass
+
+
+def _write_components(stream: IO[str], table: Table, found: Factorisation) -> None:
+    """Write H as CSV, one component per line."""
+    columns = table.column_names or [f"column_{j}" for j in range(1, table.X.shape[1] + 1)]
+    _write_csv(stream, found.H, _component_names(found), columns)
+
+
+def _component_names(found: Factorisation) -> list[str]:
+    return [f"component_{k}" for k in range(1, found.rank + 1)]
+
+
+def _write_csv(stream: IO[str], values: Array, rows: list[str], columns: list[str]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["", *columns])
+    writer.writerows([label, *line.tolist()] for label, line in zip(rows, values, strict=True))

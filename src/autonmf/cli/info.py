@@ -1,4 +1,4 @@
-"""`autonmf info`: what a bug report should say."""
+"""`autonmf info`: versions and hardware, for bug reports."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ OPTIONAL = {
     "plotly": "reports",
     "pooch": "downloads of data sets",
 }
-"""Libraries that autonmf can do without, and what they are for."""
+"""Optional libraries and what they are for."""
 
 
-def run(as_json: bool) -> None:
-    """Print a line for each fact."""
+def run_info(as_json: bool) -> None:
+    """Print one line per fact."""
     if as_json:
-        print_json(dict(facts()))
+        print_json(dict(list_facts()))
         return
-    for name, value in facts():
+    for name, value in list_facts():
         print(f"{name + ':':<14}{value}")
 
 
-def facts() -> Iterator[tuple[str, str]]:
+def list_facts() -> Iterator[tuple[str, str]]:
     """Names and values."""
     from autonmf import kernels
 
-    yield "autonmf", _installed("autonmf")
+    yield "autonmf", _find_version("autonmf")
     yield "Python", f"{platform.python_version()} ({platform.python_implementation()})"
     yield "system", f"{platform.system()} {platform.release()} {platform.machine()}"
     for library in ("numpy", "scipy", "scikit-learn"):
-        yield library, _installed(library)
-    yield "BLAS", _blas()
-    yield "cores", _cores()
-    yield "kernels", str(getattr(kernels, "BACKEND", "NumPy"))
+        yield library, _find_version(library)
+    yield "BLAS", _describe_blas()
+    yield "cores", _count_cores()
+    yield "kernels", kernels.BACKEND
     for library, use in OPTIONAL.items():
-        yield library, f"{_installed(library)} (for {use})"
+        yield library, f"{_find_version(library)} (for {use})"
 
 
-def _installed(library: str) -> str:
+def _find_version(library: str) -> str:
     try:
         return version(library)
     except PackageNotFoundError:
         return "not installed"
 
 
-def _cores() -> str:
+def _count_cores() -> str:
     total = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
     return str(total) if usable == total else f"{total}, of which {usable} usable"
 
 
-def _blas() -> str:
-    """The linear algebra library that NumPy and SciPy loaded, and its threads."""
+def _describe_blas() -> str:
+    """The linear algebra library of NumPy and SciPy, and its threads."""
     import scipy.linalg  # noqa: F401 (loads its BLAS)
 
     try:

@@ -1,107 +1,153 @@
-"""Progress in a terminal, on the standard error stream: a bar that disappears at the end."""
+"""A progress bar in the terminal, on the standard error stream, and the remaining time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from autonmf.cli.pace import Pace
-from autonmf.cli.settings import Search
+from autonmf.cli.arguments import Search
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
-    from rich.progress import ProgressColumn, TaskID
+    from rich.progress import TaskID
 
     from autonmf.path import Progress
 
 NARROW = 50
-"""Columns of a terminal below which the rank and the time left have to do."""
+"""Terminals with fewer columns show only the rank and the remaining time."""
 
 WIDE = 90
-"""Columns from which on there is room for the name and a bar beside them."""
+"""Terminals with this many columns also show the name and a bar."""
+
+OVERHEAD = 3.0
+"""An iteration at rank r costs as much as r + `OVERHEAD` components (docs/performance.md has timings)."""
+
+WARM_UP = 1.0
+"""Seconds before the remaining time is shown: the first iterations are not typical."""
 
 
-class Reporter(Protocol):
-    """Who is told how far a factorisation is."""
+class Reporter:
+    """Receives the progress of a factorisation; this one shows nothing."""
 
     def reached(self, progress: Progress) -> None:
-        """Take note of one iteration on the path."""
+        """Called after each iteration on the path."""
 
     def polishing(self, rank: int) -> None:
-        """Take note that the path is done and its solution at ``rank`` is polished."""
+        """Called when the path is done and its solution at ``rank`` is polished."""
 
 
-class Silent:
-    """Says nothing."""
+class Live(Reporter):
+    """A bar with the rank, the relative loss and the remaining time."""
 
-    def reached(self, progress: Progress) -> None: ...
-
-    def polishing(self, rank: int) -> None: ...
-
-
-class Live:
-    """A bar that shows the rank reached, the relative loss and the time left."""
-
-    def __init__(self, bar: Bar, task: TaskID, pace: Pace) -> None:
-        self.bar, self.task, self.pace = bar, task, pace
+    def __init__(self, bar: Bar, task: TaskID, remaining: RemainingTime) -> None:
+        self.bar, self.task, self.remaining = bar, task, remaining
 
     def reached(self, progress: Progress) -> None:
-        left = self.pace.left(progress)
-        short = self.bar.console.width < NARROW
-        state = describe(progress, left, short=short)
-        self.bar.update(self.task, completed=self.pace.share(progress), state=state)
+        seconds = self.remaining.estimate(progress)
+        state = describe(progress, seconds, short=self.bar.console.width < NARROW)
+        self.bar.update(self.task, completed=self.remaining.fraction_done(progress), state=state)
 
     def polishing(self, rank: int) -> None:
         self.bar.update(self.task, completed=1.0, state=f"polishing rank {rank}")
 
 
+class RemainingTime:
+    """Estimates the remaining time of a path from the work done so far.
+
+    The work at a rank is its number of iterations, on the exact path the minimum that the solver makes there.
+    On the adaptive grid that number is unknown: the fraction done counts ranks, and there is no estimate.
+    """
+
+    def __init__(self, search: Search) -> None:
+        options = search.path_options()
+        self._adaptive = options.grid != "exact"
+        self._solver = options.make_solver()
+        self._lowest = search.n_components or 1
+        self._first: Progress | None = None  # where the clock was started
+        self._last: Progress | None = None
+        self._work: list[float] = []  # from rank r down to the last, by r
+
+    def fraction_done(self, progress: Progress) -> float:
+        """The fraction of the work that is done."""
+        if not self._work:
+            self._work = self._total_work(progress.max_rank)
+        per_start, rank = self._work[-1], progress.rank
+        here = self._work[rank] - self._work[rank - 1] if rank else 0.0
+        within = min(progress.iteration / (self._iterations(rank) + 1.0), 1.0) if rank else 1.0
+        left = self._work[rank] - here * within
+        left += (progress.n_starts - 1 - progress.start) * per_start
+        return max(1.0 - left / (per_start * progress.n_starts), 0.0)
+
+    def estimate(self, progress: Progress) -> float | None:
+        """Seconds until the path is done; None if unknown or too early to tell."""
+        if self._adaptive:
+            return None
+        if self._restarts(progress):
+            self._first = progress
+        self._last = progress
+        spent = progress.seconds - self._first.seconds if self._first else 0.0
+        done = self.fraction_done(progress)
+        gained = done - self.fraction_done(self._first or progress)
+        return None if spent < WARM_UP or gained <= 0 else spent * (1.0 - done) / gained
+
+    def _restarts(self, progress: Progress) -> bool:
+        """Whether the clock starts here: after the first rank of the first initialisation, an untypical one.
+
+        It starts again if the rank rises: if compression is unreliable, the path begins again on X itself.
+        """
+        if self._last is None or self._first is None:
+            return True
+        if progress.start == 0 and progress.rank == progress.max_rank:
+            return True
+        return progress.start == self._last.start and progress.rank > self._last.rank
+
+    def _iterations(self, rank: int) -> int:
+        return 1 if self._adaptive else self._solver.budget(rank).fewest
+
+    def _total_work(self, max_rank: int) -> list[float]:
+        work = (
+            (self._iterations(rank) + 1) * (rank + OVERHEAD) if rank >= self._lowest else 0.0
+            for rank in range(1, max_rank + 1)
+        )
+        return [0.0, *accumulate(work)]
+
+
 @contextmanager
-def progress(label: str, search: Search, *, quiet: bool = False) -> Iterator[Reporter]:
-    """A reporter that suits the standard error stream: silent where there is no terminal."""
+def show_progress(label: str, search: Search, *, quiet: bool = False) -> Iterator[Reporter]:
+    """A progress bar that disappears at the end; nothing without a terminal."""
     if quiet:
-        yield Silent()
+        yield Reporter()
         return
     from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
-        yield Silent()
+        yield Reporter()
         return
-    from rich.progress import Progress as Bar
-
     wide = console.width >= WIDE
-    with Bar(*_columns(wide), console=console, transient=True, expand=wide) as bar:
-        yield Live(bar, bar.add_task(label, total=1.0, state="preparing"), Pace(search))
-
-
-def _columns(wide: bool) -> tuple[ProgressColumn, ...]:
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
+    name = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)) if wide else ()
     state = TextColumn("{task.fields[state]}", markup=False)
-    if not wide:
-        return state, TimeElapsedColumn()
-    return (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=None),
-        state,
-        TimeElapsedColumn(),
-    )
+    with Bar(*name, state, TimeElapsedColumn(), console=console, transient=True, expand=wide) as bar:
+        yield Live(bar, bar.add_task(label, total=1.0, state="preparing"), RemainingTime(search))
 
 
-def describe(progress: Progress, left: float | None, *, short: bool = False) -> str:
-    """Where a path is, in a few words."""
+def describe(progress: Progress, remaining: float | None, *, short: bool = False) -> str:
+    """The state of a path in a few words."""
     parts = [f"rank {progress.rank}"]
     if not short:
         parts = [f"start {progress.start + 1} of {progress.n_starts}"] * (progress.n_starts > 1) + parts
         parts.append(f"relative loss {progress.relative_loss:.2e}")
-    if left is not None:
-        parts.append(f"about {duration(left)} left")
+    if remaining is not None:
+        parts.append(f"about {duration(remaining)} left")
     return ", ".join(parts)
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """Seconds in the unit that suits them."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

@@ -1,56 +1,59 @@
-"""`autonmf report FILE`: read, factorise, and write a page about it."""
+"""`autonmf report FILE`: factorise and write a page about the result, with the code to repeat it."""
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from autonmf.cli.console import print_json
-from autonmf.cli.failure import BAD_USAGE, Failure, explained, say
-from autonmf.cli.progress import progress
-from autonmf.cli.reading import read
-from autonmf.cli.settings import STREAM, Input, Look, Page, Search
-from autonmf.cli.summary import headline, summary_of
-from autonmf.readers import Table
+from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_options, option_name
+from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
+from autonmf.cli.factorise import factorise, read
+from autonmf.cli.fit import check_writable, headline, summarise
+from autonmf.cli.progress import show_progress
+from autonmf.io import Table
 
 if TYPE_CHECKING:
-    from autonmf.report.reading import Reading
+    from autonmf.report.presentation import Presentation
+    from autonmf.report.result import Recipe
 
 
-def run(source: Input, search: Search, look: Look, page: Page) -> None:
-    """Everything that the command does; what can be refused is refused before the work begins."""
+def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
+    """Run the command; options and target are checked before the work begins."""
     search.check()
     target = page.out or Path(f"{_stem(source)}-report.html")
     _check_target(target, page)
-    plotly = _plotly()
-    table = read(source, quiet=page.quiet)
-    from autonmf.cli.factorise import factorise
-    from autonmf.cli.recipe import recipe_of
-    from autonmf.report.subject import Subject
-    from autonmf.report.write import write_page
+    from autonmf.report.page import plotly_script, write_page
+    from autonmf.report.result import Result
 
-    reading = _reading(table, look)
+    try:
+        plotly = plotly_script()
+    except ImportError as error:
+        raise Failure(str(error)) from error
+    table = read(source, quiet=page.quiet)
+    presentation = _choose_presentation(table, look)
     if look.kind is None and look.image_shape is None and not page.quiet:
-        say("note", _how_shown(reading))
+        say("note", _describe_presentation(presentation))
     if target != STREAM:
-        _check_folder(target)
-    with progress(source.name, search, quiet=page.quiet or page.json) as reporter:
+        check_writable(target.parent)
+    with show_progress(source.name, search, quiet=page.quiet or page.json) as reporter:
         found = factorise(table.X, search, reporter, missing=source.missing)
     for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
         say("warning", warning)
-    with explained(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
-        subject = Subject.of_factorisation(found, table.X, source.missing.value)
-        recipe = recipe_of(source, search, look, page)
+    with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
+        result = Result.from_factorisation(found, table.X, source.missing)
+        recipe = write_recipe(source, search, look, page)
         title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
         file = Path(folder, "page.html") if target == STREAM else target
-        write_page(subject, reading, recipe, title, file, plotly)
+        write_page(result, presentation, recipe, title, file, plotly)
         size = file.stat().st_size
         printed = file.read_text(encoding="utf-8") if target == STREAM else ""
     sys.stdout.write(printed)
     if page.json:
-        print_json({**summary_of(source, search, table, found), "page": str(target), "bytes": size})
+        print_json({**summarise(source, search, table, found), "page": str(target), "bytes": size})
         return
     lines = [] if page.quiet else headline(source, table, found)
     if target != STREAM:
@@ -72,9 +75,11 @@ def _check_target(target: Path, page: Page) -> None:
         if page.json:
             raise Failure("--out - prints the page and --json a summary: choose one of them", BAD_USAGE)
         if sys.stdout.isatty():
-            raise Failure("--out - prints megabytes: send them to a file or a program", BAD_USAGE)
+            raise Failure(
+                "--out - prints a page of several megabytes: redirect it to a file or a program", BAD_USAGE
+            )
         return
-    with explained(f"write {target}"):
+    with explain_errors(f"write {target}"):
         is_folder, exists = target.is_dir(), target.exists()
     if is_folder:
         raise Failure(f"--out {target} is a folder; name a file in it", BAD_USAGE)
@@ -82,53 +87,77 @@ def _check_target(target: Path, page: Page) -> None:
         raise Failure(f"{target} exists: choose another name, or add --force to overwrite it", BAD_USAGE)
 
 
-def _check_folder(target: Path) -> None:
-    """Make the folder, and make sure that files can be written there."""
-    with explained(f"write to {target.parent}"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=target.parent):
-            pass
-
-
-def _plotly() -> str:
-    from autonmf.report.page import plotly_script
+def _choose_presentation(table: Table, look: Look) -> Presentation:
+    from autonmf.report.presentation import choose_presentation
 
     try:
-        return plotly_script()
-    except ImportError as error:
-        raise Failure(str(error)) from error
-
-
-def _reading(table: Table, look: Look) -> Reading:
-    from autonmf.report.reading import reading_of
-
-    try:
-        return reading_of(
+        return choose_presentation(
             table.X.shape,
             feature_names=table.column_names,
             sample_names=table.row_names,
             image_shape=look.image_shape,
             order="F" if look.column_order else "C",
             map_shape=look.map_shape,
-            kind=None if look.kind is None else look.kind.value,
+            kind=look.kind,
             n_top=look.n_top,
         )
     except ValueError as error:
-        raise Failure(_as_options(str(error)), BAD_USAGE) from error
+        message = name_options(str(error), "image_shape", "map_shape").replace("=(rows, columns)", " RxC")
+        raise Failure(message, BAD_USAGE) from error
 
 
-def _how_shown(reading: Reading) -> str:
-    """How components are shown where nobody said it, and what to type for another form."""
-    if reading.kind == "words":
+def _describe_presentation(presentation: Presentation) -> str:
+    """How components are shown, and the option for another form."""
+    if presentation.kind == "words":
         return "Components are shown as words; --kind spectrum draws curves."
-    if reading.feature_names is None:
+    if presentation.feature_names is None:
         return "Components are shown as curves; --image-shape RxC draws images."
-    return f"Components are shown as curves over {reading.axis_label}; --kind words lists names."
+    return f"Components are shown as curves over {presentation.axis_label}; --kind words lists names."
 
 
-def _as_options(message: str) -> str:
-    """A message about parameters, for those who type options."""
-    for name in ("image_shape", "map_shape"):
-        option = f"--{name.replace('_', '-')}"
-        message = message.replace(f"{name}=(rows, columns)", f"{option} RxC").replace(name, option)
-    return message
+def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recipe:
+    """The code that computes the model, and the command that writes the page again."""
+    from autonmf.report.result import recipe_from_settings
+
+    names = ("n_components", "max_rank", "solver", "grid", "n_starts")
+    given = {name: getattr(search, name) for name in names} | search.rule_options()
+    given["missing"] = None if source.missing == Input.missing else source.missing
+    given["random_state"] = search.seed
+    return recipe_from_settings(
+        {name: value for name, value in given.items() if value is not None},
+        _write_loading(source),
+        _write_command(source, search, look, page),
+    )
+
+
+def _write_loading(source: Input) -> tuple[str, ...]:
+    """The lines of Python that load X."""
+    from_stream = source.file == STREAM
+    given = {"variable": source.var, "header": source.header, "labels": source.labels}
+    options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
+    file = "sys.stdin.buffer" if from_stream else repr(str(source.file))
+    X = f"read_matrix({file}{options}).X{'.T' if source.transpose else ''}"
+    lines = ["import sys"] * from_stream + ["from autonmf.io import read_matrix"]
+    if source.normalize is not None:
+        lines.append("from autonmf.io import normalize")
+        X = f"normalize({X}, {source.normalize!r})"
+    return (*lines, f"X = {X}")
+
+
+def _write_command(source: Input, search: Search, look: Look, page: Page) -> str:
+    """The command with every option that is not the default; --force, because the page exists by then."""
+    words = ["autonmf", "report", str(source.file)]
+    for group in (source, search, look):
+        for field in fields(group):
+            value = getattr(group, field.name)
+            if field.name == "file" or value == field.default:
+                continue
+            if isinstance(value, bool):
+                words.append(option_name(field.name if value else f"no_{field.name}"))
+            elif isinstance(value, tuple):
+                words += [option_name(field.name), "x".join(map(str, value))]
+            else:
+                words += [option_name(field.name), str(value)]
+    if page.out is not None:
+        words += ["--out", str(page.out)]
+    return shlex.join(words + ["--force"] * (page.out != STREAM))

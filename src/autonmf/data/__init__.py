@@ -1,37 +1,48 @@
 """What X may be, behind one small protocol: the only place that knows how X is stored."""
 
 from autonmf.data.compressed import Compressed, compress, compress_onto
-from autonmf.data.copying import copied
 from autonmf.data.dense import Dense
-from autonmf.data.evened import Evened, even_out
-from autonmf.data.protocol import Data
-from autonmf.data.quick import is_sparse, quick
-from autonmf.data.scaled import Scaled, to_unit_scale
+from autonmf.data.protocol import Block, Data, row_blocks
+from autonmf.data.scaling import Scaled, Scaling, equilibration, sums_of_squares, unit_scaling, unscale
 from autonmf.data.sparse import Sparse
-from autonmf.data.stores import Stored, is_stored, opened
-from autonmf.data.validation import as_data, as_rows, as_weighted_data, filled, refuse_unfit, wrap
+from autonmf.data.streamed import Stored, Streamed, open_stored
+from autonmf.data.validation import (
+    OpenedData,
+    as_data,
+    as_rows,
+    fill_masked_array,
+    is_stored,
+    open_data,
+    read_all,
+    refuse_non_matrix,
+    wrap,
+)
 
 __all__ = [
+    "Block",
     "Compressed",
     "Data",
     "Dense",
-    "Evened",
+    "OpenedData",
     "Scaled",
+    "Scaling",
     "Sparse",
     "Stored",
+    "Streamed",
     "as_data",
     "as_rows",
-    "as_weighted_data",
     "compress",
     "compress_onto",
-    "copied",
-    "even_out",
-    "filled",
-    "is_sparse",
+    "equilibration",
+    "fill_masked_array",
     "is_stored",
-    "opened",
-    "quick",
-    "refuse_unfit",
-    "to_unit_scale",
+    "open_data",
+    "open_stored",
+    "read_all",
+    "refuse_non_matrix",
+    "row_blocks",
+    "sums_of_squares",
+    "unit_scaling",
+    "unscale",
     "wrap",
 ]

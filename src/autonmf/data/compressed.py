@@ -2,20 +2,21 @@ r"""X through its range: :math:`X \approx L R^\top` with few columns.
 
 A randomised range finder (Halko, Martinsson and Tropp, 2011) reads X a few times; every later product costs
 :math:`O((n+m)kr)` instead of :math:`O(nmr)`. What lies outside the range (noise, mostly) is orthogonal to it
-and only adds to ‖X‖².
+and only adds to ‖X‖². Only the Frobenius loss can use it.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from autonmf._types import Array
-from autonmf.data.complete import Complete
-from autonmf.data.protocol import Data
-from autonmf.data.spread.rows import by_columns, each_block, is_rows, kept, settled
+from autonmf.data.factors import RemoteFactor, as_factor, cross, gram, persist, triangle
+from autonmf.data.protocol import Block, BlockFunction, Data, no_weights, row_blocks
 
 OVERSAMPLE = 10
 """Columns beyond the largest rank."""
@@ -23,132 +24,149 @@ OVERSAMPLE = 10
 PASSES = 2
 """Rounds of products with Xᵀ and X that sharpen the range."""
 
-FINE = 1e3
+WELL_CONDITIONED = 1e3
 """The Gram matrix of columns with this condition gives a basis to ten digits at once."""
 
 
-class Compressed(Complete):
-    """L Rᵀ in place of X. L has orthonormal columns; R = XᵀL."""
+class Compressed:
+    """L Rᵀ in place of X. L has orthonormal columns; R = XᵀL.
 
-    def __init__(self, L: Array, R: Array, squared_norm: float) -> None:
-        self.L = L
-        self.R = R
-        self._rows_of_L, self._rows_of_R = L, R  # the same by rows, or as they are
-        self._fine: Compressed | None = None  # the same in double precision
+    Products have the precision of the factor: L and R are kept in double precision, and in single precision
+    too where ``dtype`` is float32.
+    """
+
+    complete = True
+
+    def __init__(self, L: Any, R: Array, squared_norm: float, dtype: Any = np.float64) -> None:
+        self.L = L  # n x k
+        self.R = R  # m x k
+        self.shape = L.shape[0], R.shape[0]
+        self.dtype: np.dtype[np.floating] = np.dtype(dtype)
         self._squared_norm = squared_norm
+        if self.dtype == np.float32:
+            self._single = _lay_out(L, np.float32), _lay_out(R, np.float32)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.L.shape[0], self.R.shape[0]
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        return self.L.dtype
-
-    @property
-    def T(self) -> Compressed:
-        return Compressed(self.R, self.L, self._squared_norm)
+    def as_single(self) -> Compressed:
+        """The same for many products in single precision."""
+        return Compressed(self.L, self.R, self._squared_norm, np.float32)
 
     @property
     def cost(self) -> float:
-        return float(self.L.size + self.R.size)
+        n, m = self.shape
+        return float((n + m) * self.R.shape[1])
 
     def squared_norm(self) -> float:
         """‖X‖² of the matrix that was compressed."""
         return self._squared_norm
 
-    def squares(self, weights: Array) -> Array:
-        inner = (self.R.T * weights) @ self.R
-        return np.asarray(np.sum((self.L @ inner) * self.L, axis=1))
+    def right(self, V: Any) -> Any:
+        (L, _), (_, R) = self._in(V.dtype)
+        return _expand(cross(V, R), L)
 
-    def right(self, V: Array) -> Array:
-        product: Array = ((V.T @ self._rows_of_R) @ self.L.T).T
-        return product
+    def left(self, U: Any) -> Any:
+        (_, L), (R, _) = self._in(U.dtype)
+        return _expand(cross(U, L), R)
 
-    def left(self, U: Array) -> Array:
-        product: Array = ((U.T @ self._rows_of_L) @ self.R.T).T
-        return product
-
-    def inner(self, U: Array, V: Array) -> float:
-        if self._fine is not None and U.dtype == np.float64:
-            return self._fine.inner(U, V)
-        return float(np.sum((U.T @ self.L) * (V.T @ self.R), dtype=np.float64))
+    def _in(self, dtype: np.dtype[Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """L and R in a precision, each for the second product (by columns) and for the first (by rows)."""
+        if dtype == self.dtype == np.float32:
+            return self._single
+        return (self.L, self.L), (self.R, self.R)
 
     def squared_residual(self, U: Array, V: Array) -> float:
         """‖X - LRᵀ‖² + ‖LRᵀ - UVᵀ‖², the second from thin QR factors of (L, U) and (R, -V)."""
-        within = float(np.square(_triangle(self.L, U) @ _triangle(self.R, -V).T, dtype=np.float64).sum())
-        inside = float(np.sum((self.L.T @ self.L) * (self.R.T @ self.R), dtype=np.float64))
+        within = float(np.square(triangle(self.L, U) @ triangle(self.R, -V).T, dtype=np.float64).sum())
+        inside = float(np.sum(gram(self.L) * gram(self.R), dtype=np.float64))
         return max(self._squared_norm - inside, 0.0) + within
 
-    def most_unseen(self, U: Array, V: Array) -> float:
+    def completed_at(self, U: Array, V: Array) -> Self:
+        return self
+
+    def map_blocks(self, function: BlockFunction, U: Array | None, *shared: Any) -> tuple[Any, Any]:
+        if isinstance(self.L, RemoteFactor):
+            return self.L.map_blocks(_expand_block, U, function, self.R, *shared)
+        parts, sums = [], []
+        for rows in row_blocks((self.shape[0], self.R.shape[1])):
+            block = Block(rows, partial(self._read, rows), no_weights)
+            part, total = function(block, None if U is None else U[rows], *shared)
+            parts.append(part)
+            sums.append(total)
+        whole = None if parts[0] is None else np.asfortranarray(np.concatenate(parts))
+        return whole, None if sums[0] is None else sum(sums[1:], start=sums[0])
+
+    def _read(self, rows: slice) -> Array:
+        return np.asarray(self.L[rows] @ self.R.T)
+
+    def bound_error(self, U: Array, V: Array) -> float:
         """‖X - LRᵀ‖ ‖(I - LLᵀ)UVᵀ‖: a bound of |⟨X - LRᵀ, UVᵀ⟩|, because Lᵀ(X - LRᵀ) is zero."""
-        inside = U.T @ self.L
-        outside = max(float(np.sum((U.T @ U - inside @ inside.T) * (V.T @ V))), 0.0)
+        inside = cross(U, self.L)
+        outside = max(float(np.sum((gram(U) - inside @ inside.T) * gram(V))), 0.0)
         rest = max(self._squared_norm - float(np.sum(np.square(self.R))), 0.0)
         return float(np.sqrt(rest * outside))
-
-    def rows(self, some: slice) -> Array:
-        return np.asarray(self.L[some] @ self.R.T)
-
-    def divided(self, scale: float) -> Compressed:
-        return Compressed(self.L, self.R / scale, self._squared_norm / scale**2)
-
-    def quick(self) -> Compressed:
-        """The same in single precision, laid out so that first products read rows, second ones columns."""
-        L, R = settled(self.L.astype(np.float32)), self.R.astype(np.float32)
-        single = Compressed(L, R, self._squared_norm)
-        single._rows_of_L = L if is_rows(L) else np.ascontiguousarray(L)
-        single._rows_of_R = np.ascontiguousarray(R)
-        single._fine = self
-        return single
 
 
 def compress(data: Data, rank: int, rng: np.random.Generator) -> Compressed:
     """X compressed to its leading ``rank`` + 10 directions, or fewer if X has fewer; in double precision."""
     n, m = data.shape
     width = min(rank + OVERSAMPLE, n, m)
-    basis = data.right(_fortran(rng.standard_normal((width, m)).T, data))
+    basis = data.right(as_factor(rng.standard_normal((width, m)).T, data.dtype))
     for _ in range(PASSES):
-        basis = data.left(_fortran(_orthonormal(basis), data))
-        basis = data.right(_fortran(_orthonormal(basis), data))
+        basis = data.left(as_factor(orthonormalize(basis), data.dtype))
+        basis = data.right(as_factor(orthonormalize(basis), data.dtype))
     return compress_onto(data, basis)
 
 
 def compress_onto(data: Data, basis: Array) -> Compressed:
     """X compressed to the range of a given n x k matrix."""
-    basis = _orthonormal(basis, exactly=True)
-    R = data.left(_fortran(basis, data))
-    return Compressed(by_columns(basis), R.astype(np.float64, copy=False), data.squared_norm())
+    basis = orthonormalize(basis, exactly=True)
+    R = data.left(as_factor(basis, data.dtype))
+    return Compressed(as_factor(basis), R.astype(np.float64, copy=False), data.squared_norm())
 
 
-def _fortran(array: Array, data: Data) -> Array:
-    return by_columns(array, data.dtype)  # type: ignore[no-any-return]
-
-
-def _orthonormal(block: Array, *, exactly: bool = False) -> Array:
+def orthonormalize(block: Any, *, exactly: bool = False) -> Any:
     """A basis of the columns from their Gram matrix, orthonormal to a few digits or to about 1e-10.
 
     Directions 1e-7 times weaker than the leading one carry nothing that a factorisation could use, and are
     left out.
     """
     block = block.astype(np.float64, copy=False)
-    gram = block.T @ block
+    products = gram(block)
     with suppress(LinAlgError):  # cheaper, where no direction is weak
-        factor = cholesky(gram, lower=True, check_finite=False)
+        factor = cholesky(products, lower=True, check_finite=False)
         pivots = factor.diagonal()
         if pivots.min() > 1e-5 * pivots.max():
             inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-            basis: Array = kept(block @ inverse.T)
+            basis = persist(_times(block, inverse.T))
             condition = np.linalg.norm(factor) * np.linalg.norm(inverse)
-            return _orthonormal(basis) if exactly and condition > FINE else basis
-    values, vectors = np.linalg.eigh(gram)
+            return orthonormalize(basis) if exactly and condition > WELL_CONDITIONED else basis
+    values, vectors = np.linalg.eigh(products)
     strong = values > 1e-14 * values[-1]
-    basis = kept(block @ (vectors[:, strong] / np.sqrt(values[strong])))
-    return _orthonormal(basis) if exactly else basis
+    basis = persist(_times(block, vectors[:, strong] / np.sqrt(values[strong])))
+    return orthonormalize(basis) if exactly else basis
 
 
-def _triangle(first: Array, second: Array) -> Array:
-    """The triangular factor of the two side by side."""
-    if is_rows(first):
-        return np.asarray(np.linalg.qr(np.vstack(each_block(_triangle, first, second))).R)
-    return np.asarray(np.linalg.qr(np.hstack([first, second])).R)
+def _times(block: Any, matrix: Array) -> Any:
+    return block.times(matrix) if isinstance(block, RemoteFactor) else block @ matrix
+
+
+def _expand(coefficients: Array, basis: Any) -> Any:
+    """Basis · coefficientsᵀ, Fortran-ordered."""
+    if isinstance(basis, RemoteFactor):
+        return basis.times(coefficients.T, np.result_type(coefficients, basis.dtype))
+    return (coefficients @ basis.T).T
+
+
+def _expand_block(
+    block: Block, U: Array | None, function: BlockFunction, R: Array, *shared: Any
+) -> tuple[Any, Any]:
+    """``function`` of L Rᵀ, for a block of L."""
+    return function(Block(block.rows, lambda: block.read() @ R.T, no_weights), U, *shared)
+
+
+def _lay_out(basis: Any, dtype: Any) -> tuple[Any, Any]:
+    """A basis in another precision by columns and by rows: one product reads columns, the other one rows."""
+    if isinstance(basis, RemoteFactor):
+        single = basis.astype(dtype).compute()
+        return single, single
+    single = basis.astype(dtype)
+    return single, np.ascontiguousarray(single)

@@ -1,106 +1,219 @@
 r"""X with missing entries, or with entries that count with different weights.
 
 With weights :math:`0 \le \omega \le 1`, zero where an entry is missing, the loss is
-:math:`\tfrac12\|\sqrt\omega\circ(X-UV^\top)\|^2`. Seen from a fit :math:`Z = UV^\top` it is majorised by the
+:math:`\tfrac12\|\sqrt\omega\circ(X-UV^\top)\|^2`. At a fit :math:`Z = UV^\top` it is majorised by the
 ordinary loss of the completed matrix
 
 .. math:: \hat X = Z + \omega\circ(X-Z), \qquad
     \tfrac12\|\sqrt\omega\circ(X-Z')\|^2 \le \tfrac12\|\hat X-Z'\|^2 + c \quad\text{for all } Z',
 
 with equality at Z' = Z: every step that lowers the right-hand side lowers the loss. Scaling rows and columns
-of X and Z scales X̂ alike, so scaled copies of X need nothing of their own.
+of X and Z scales X̂ alike, so scaled data need nothing of their own.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from autonmf._threads import each
 from autonmf._types import Array, cached_property
-from autonmf.data.complete import Complete
-from autonmf.data.rowwise import RowWise
+from autonmf.data.protocol import Data, RowBlocks, squared_sum, sum_in_groups
+from autonmf.data.scaling import unscale
+from autonmf.data.sparse import Sparse
+
+PAIRS = 1 << 16
+"""Missing entries whose fit is computed at a time."""
 
 
-class Masked(RowWise):
+class Masked(RowBlocks):
     """A dense X, C-ordered, of which some entries are missing or count less than others."""
 
     complete = False
 
     def __init__(self, X: Array, weights: Array) -> None:
-        super().__init__((X.shape[0], X.shape[1]), X.dtype)
         self.X = X  # zero where an entry is missing
         self.weights = weights  # ω, n x m; booleans if entries are only known or missing
+        self.shape = X.shape[0], X.shape[1]
+        self.dtype = X.dtype
 
-    @cached_property
-    def _roots(self) -> Array:
-        return self.weights if self.weights.dtype == bool else np.sqrt(self.weights)
+    @property
+    def T(self) -> Masked:
+        """Xᵀ, which shares the memory of X."""
+        return Masked(self.X.T, self.weights.T)
 
-    def rows(self, some: slice) -> Array:
-        """ω∘X: what is missing is zero."""
-        known = self.X[some]
-        return known if self.weights.dtype == bool else np.asarray(known * self.weights[some])
+    @property
+    def cost(self) -> float:
+        return float(self.X.size)
 
-    def omega(self, some: slice) -> Array:
-        return self.weights[some]
+    def read(self, rows: slice) -> Array:
+        return self.X[rows]
 
-    def change(self, U: Array, V: Array, some: slice, weights: Array) -> Array:
-        """A few rows of weights∘(X - U Vᵀ)."""
-        difference = U[some] @ V.T
-        np.subtract(self.X[some], difference, out=difference)
-        difference *= weights[some]
-        return np.asarray(difference)
+    def read_weights(self, rows: slice) -> Array:
+        return self.weights[rows]
 
-    def residual(self, U: Array, V: Array, some: slice) -> Array:
-        return self.change(U, V, some, self._roots)
+    def squared_norm(self) -> float:
+        return self._squared_norm
 
     @cached_property
     def _squared_norm(self) -> float:
-        return float(self.squares(np.ones(self.shape[1])).sum())
+        return float(self.map_blocks(lambda block, _: (None, block.squares().sum()), None)[1])
 
-    def squares(self, weights: Array) -> Array:
-        return np.concatenate(self.over(lambda b: self._squares(b) @ weights))
+    def right(self, V: Array) -> Array:
+        transposed = np.empty((V.shape[1], self.shape[0]), dtype=np.result_type(self.dtype, V))
 
-    def column_squares(self, weights: Array) -> Array:
-        return self.summed(lambda b: self._squares(b).T @ weights[b])
+        def multiply(b: slice) -> None:
+            transposed[:, b] = np.asarray(self._weighted(b) @ V).T
 
-    def _squares(self, some: slice) -> Array:
-        """A few rows of ω∘X∘X."""
-        squares = np.square(self.X[some], dtype=np.float64)
-        squares *= self.weights[some]
-        return squares
+        each(multiply, self.blocks)
+        return transposed.T
 
-    def seen_from(self, U: Array, V: Array) -> Seen:
-        return Seen(self, U, V)
+    def left(self, U: Array) -> Array:
+        return sum_in_groups(lambda b: self._weighted(b).T @ U[b], self.blocks)
 
-    def divided(self, scale: float) -> Masked:
-        return Masked((self.X / scale).astype(self.dtype, copy=False), self.weights)
+    def _weighted(self, rows: slice) -> Array:
+        """A few rows of ω∘X; what is missing is zero in X already."""
+        X = self.X[rows]
+        return X if self.weights.dtype == bool else np.asarray(X * self.weights[rows])
+
+    def completed_at(self, U: Array, V: Array) -> Completed:  # type: ignore[override]
+        return Completed(self, U, V)
 
 
-class Seen(RowWise, Complete):
+class Completed(RowBlocks):
     """X̂, the completion of a masked X by the fit U Vᵀ; formed a block at a time, never as a whole."""
 
     def __init__(self, masked: Masked, U: Array, V: Array) -> None:
-        super().__init__(masked.shape, masked.dtype)
         self.masked = masked
         self.U = U
         self.V = V
+        self.shape = masked.shape
+        self.dtype = masked.dtype
 
-    def rows(self, some: slice) -> Array:
-        return np.asarray(self.U[some] @ self.V.T + self._change(some))
+    @property
+    def cost(self) -> float:
+        return self.masked.cost
+
+    def read(self, rows: slice) -> Array:
+        return np.asarray(self.U[rows] @ self.V.T + self._change(rows))
+
+    def squared_norm(self) -> float:
+        return float(sum(each(lambda b: squared_sum(self.read(b)), self.blocks)))
 
     def right(self, V: Array) -> Array:
         product = np.asarray((self.V.T @ V).T @ self.U.T).T
-        self.over(lambda b: np.add(product[b], self._change(b) @ V, out=product[b]))
+        each(lambda b: np.add(product[b], self._change(b) @ V, out=product[b]), self.blocks)
         return product
 
     def left(self, U: Array) -> Array:
-        change = self.summed(lambda b: self._change(b).T @ U[b])
+        change = sum_in_groups(lambda b: self._change(b).T @ U[b], self.blocks)
         change += self.V @ (self.U.T @ U)
         return change
 
-    def _change(self, some: slice) -> Array:
+    def _change(self, rows: slice) -> Array:
         """A few rows of X̂ - Z = ω∘(X - Z)."""
-        return self.masked.change(self.U, self.V, some, self.masked.weights)
+        difference = self.U[rows] @ self.V.T
+        np.subtract(self.masked.X[rows], difference, out=difference)
+        difference *= self.masked.weights[rows]
+        return np.asarray(difference)
 
-    def divided(self, scale: float) -> Seen:
-        root = np.asarray(np.sqrt(scale), dtype=self.dtype)
-        return Seen(self.masked.divided(scale), self.U / root, self.V / root)
+
+class MaskedSparse(RowBlocks):
+    """A sparse X whose missing entries are stored as NaN; entries that are not stored are zeros, and known.
+
+    X̂ = X₀ + P(UVᵀ): X with zeros at its missing entries, plus the fit there.
+    """
+
+    complete = False
+
+    def __init__(self, known: Any, missing: Any) -> None:
+        self.known = Sparse(known)  # X₀
+        self.missing = missing  # CSR or CSC, as X₀; its pattern is where entries are missing
+        self.shape = self.known.shape
+        self.dtype = self.known.dtype
+
+    @staticmethod
+    def of(X: Any) -> MaskedSparse:
+        """X with explicit NaN, in CSR or CSC format."""
+        unknown = np.isnan(X.data)
+        known, missing = X.copy(), X.copy()
+        known.data[unknown] = 0.0
+        missing.data = unknown.astype(X.dtype)
+        missing.eliminate_zeros()
+        return MaskedSparse(known, missing)
+
+    def zero_unknown_lines(self) -> MaskedSparse:
+        """The same with zeros in rows and columns of which nothing is known."""
+        nothing = [np.ravel(self.missing.sum(axis=axis)) == self.shape[axis] for axis in (1, 0)]
+        if not any(lines.any() for lines in nothing):
+            return self
+        missing = self.missing.copy()
+        rows, columns = _positions(missing)
+        missing.data[nothing[0][rows] | nothing[1][columns]] = 0.0
+        missing.eliminate_zeros()
+        return MaskedSparse(self.known.X, missing)
+
+    @property
+    def T(self) -> MaskedSparse:
+        """Xᵀ, which shares the memory of X."""
+        return MaskedSparse(self.known.X.T, self.missing.T)
+
+    @property
+    def cost(self) -> float:
+        return self.known.cost
+
+    def read(self, rows: slice) -> Any:
+        return self.known.read(rows)
+
+    def read_weights(self, rows: slice) -> Array:
+        return np.asarray(self._missing_rows[rows].toarray() == 0)
+
+    def squared_norm(self) -> float:
+        return self.known.squared_norm()
+
+    def right(self, V: Array) -> Array:
+        return self.known.right(V)
+
+    def left(self, U: Array) -> Array:
+        return self.known.left(U)
+
+    def completed_at(self, U: Array, V: Array) -> Sparse:  # type: ignore[override]
+        return Sparse(self.known.X + self._fit_missing(U, V))
+
+    @cached_property
+    def _missing_rows(self) -> Any:
+        return self.missing.tocsr()
+
+    @cached_property
+    def _missing_positions(self) -> tuple[Array, Array]:
+        return _positions(self.missing)
+
+    def _fit_missing(self, U: Array, V: Array) -> Any:
+        """UVᵀ at the missing entries only, with their pattern."""
+        rows, columns = self._missing_positions
+        values = np.empty(len(rows), dtype=self.dtype)
+        for start in range(0, len(rows), PAIRS):
+            part = slice(start, start + PAIRS)
+            np.einsum("ij,ij->i", U[rows[part]], V[columns[part]], out=values[part], casting="same_kind")
+        fit = self.missing.copy()
+        fit.data = values
+        return fit
+
+
+def count_rows(data: Data, V: Array) -> Array:
+    """ω V of incomplete data; scales do not matter."""
+    data = unscale(data)
+    return np.asarray(data.map_blocks(lambda block, _: (block.read_weights() @ V, None), None)[0])
+
+
+def count_columns(data: Data, U: Array) -> Array:
+    """ωᵀ U of incomplete data; scales do not matter."""
+    data = unscale(data)
+    return np.asarray(data.map_blocks(lambda block, part: (None, block.read_weights().T @ part), U)[1])
+
+
+def _positions(pattern: Any) -> tuple[Array, Array]:
+    """Rows and columns of the stored entries, in the order in which they are stored."""
+    entries = pattern.tocoo()
+    return entries.row, entries.col

@@ -9,8 +9,7 @@ import numpy as np
 from autonmf import kernels
 from autonmf._threads import each
 from autonmf._types import Array, cached_property
-from autonmf.data.blocks import even_blocks, squared_sum
-from autonmf.data.complete import Complete, summed_residual
+from autonmf.data.protocol import RowBlocks, even_blocks, squared_sum
 
 SPARSE_COST = 10.0
 """A stored entry costs a product about as much as ten entries of a dense matrix."""
@@ -19,28 +18,30 @@ PARTIAL_SUMS = 2
 """Blocks of rows whose products with Xᵀ are summed: the number is fixed, so that the sum is."""
 
 
-class Sparse(Complete):
+class Sparse(RowBlocks):
     """A SciPy sparse X in CSR or CSC format."""
 
     def __init__(self, X: Any) -> None:
         self.X = X
-        self._dtype: np.dtype[np.floating] = X.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape[0], self.X.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        return self._dtype
+        self.shape = X.shape[0], X.shape[1]
+        self.dtype = X.dtype
 
     @property
     def T(self) -> Sparse:
+        """Xᵀ, which shares the memory of X."""
         return Sparse(self.X.T)
 
     @property
     def cost(self) -> float:
         return SPARSE_COST * float(self.X.nnz)
+
+    def read(self, rows: slice) -> Any:
+        return self._by_rows[rows]
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        """X in CSR format: rows of a CSC matrix are scattered all over it."""
+        return self.X.tocsr()
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
@@ -57,38 +58,28 @@ class Sparse(Complete):
         with np.errstate(over="ignore", invalid="ignore"):  # as_data says what is wrong
             return squared_sum(self.X.data)
 
-    def squares(self, weights: Array) -> Array:
-        entries = np.square(self.X.data, dtype=np.float64)
-        squared = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.X.shape)
-        return np.asarray(squared @ weights)
-
     def right(self, V: Array) -> Array:
-        return _product(self.X, V)
+        return _multiply(self.X, V)
 
     def left(self, U: Array) -> Array:
-        return _product(self.X.T, U)
-
-    def inner(self, U: Array, V: Array) -> float:
-        return float(np.sum(U * self.right(V), dtype=np.float64))
+        return _multiply(self.X.T, U)
 
     def squared_residual(self, U: Array, V: Array) -> float:
         if self.X.format == "csc":
             return self.T.squared_residual(V, U)
-        return summed_residual(self, U, V)
+        return super().squared_residual(U, V)
 
-    def rows(self, some: slice) -> Array:
-        return np.asarray(self._by_rows[some].toarray())
-
-    @cached_property
-    def _by_rows(self) -> Any:
-        """X in CSR format: rows of a CSC matrix would be looked for all over it."""
-        return self.X.tocsr()
-
-    def divided(self, scale: float) -> Sparse:
-        return Sparse((self.X / scale).astype(self.dtype, copy=False))
+    def divide(self, rows: Array | float, columns: Array | float, dtype: Any) -> Sparse:
+        """diag(rows)⁻¹ X diag(columns)⁻¹ as a copy in another precision."""
+        X = self.X
+        if X.format == "csc":
+            return self.T.divide(columns, rows, dtype).T
+        a = rows if isinstance(rows, float) else np.repeat(rows.ravel(), np.diff(X.indptr))
+        b = columns if isinstance(columns, float) else columns.ravel()[X.indices]
+        return Sparse(type(X)(((X.data / (a * b)).astype(dtype), X.indices, X.indptr), shape=X.shape))
 
 
-def _product(X: Any, factor: Array) -> Array:
+def _multiply(X: Any, factor: Array) -> Array:
     """X @ factor, Fortran-ordered, by blocks of stored rows that depend on the shape only."""
     wide = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32  # more than 2³¹ entries
     if wide or factor.dtype != X.dtype:

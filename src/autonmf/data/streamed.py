@@ -5,77 +5,97 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from autonmf._types import Array, cached_property
-from autonmf.data.complete import Complete
 from autonmf.data.dense import Dense
-from autonmf.data.rowwise import RowWise
+from autonmf.data.protocol import RowBlocks, is_sparse, sum_in_groups
 from autonmf.data.sparse import SPARSE_COST, Sparse
-from autonmf.data.stores import Lines
+
+SMALL = 1 << 26
+"""Bytes up to which a matrix in a file is simply loaded."""
 
 BLOCK_ENTRIES = 1 << 22
 """Entries of a block: 32 MB in double precision, enough for reading to be fast."""
 
 
-class Streamed(RowWise, Complete):
-    """The lines of an HDF5 or zarr array, of a backed AnnData matrix, of a memory map of integers."""
+def open_stored(X: Any) -> Any:
+    """A stored matrix as what reads it best: an array where it is small or mapped, else `Stored`."""
+    if isinstance(X, np.memmap):
+        contiguous = X.flags.c_contiguous or X.flags.f_contiguous
+        usable = contiguous and X.dtype.isnative and X.dtype in (np.float32, np.float64)
+        return X.view(np.ndarray) if usable else Stored(X)
+    backed_sparse = hasattr(X, "format")  # by AnnData
+    if not backed_sparse and np.prod(X.shape, dtype=float) * np.dtype(X.dtype).itemsize <= SMALL:
+        return np.asarray(X[:])
+    return Stored(X, by_columns=backed_sparse and X.format == "csc")
+
+
+class Stored:
+    """A matrix in a file, and whether its rows or its columns can be read."""
+
+    def __init__(self, source: Any, *, by_columns: bool = False) -> None:
+        self.source = source
+        self.by_columns = by_columns
+        self.shape: tuple[int, ...] = tuple(source.shape)
+        self.dtype = np.dtype(source.dtype)
+        self.nnz = int(source.indptr[-1]) if hasattr(source, "indptr") else None  # None: not sparse
+
+    def read(self, lines: slice) -> Any:
+        """A few of its rows, or of its columns as rows if it is read by columns."""
+        return self.source[:, lines].T if self.by_columns else self.source[lines]
+
+
+class Streamed(RowBlocks):
+    """The rows of a stored matrix, or of its transpose if that is read by columns."""
 
     block_entries = BLOCK_ENTRIES
     parallel = False  # HDF5 lets one thread read at a time; products of a block are parallel
 
-    def __init__(self, source: Lines, dtype: np.dtype[np.floating], scale: float = 1.0) -> None:
-        super().__init__((int(source.shape[0]), int(source.shape[1])), dtype)
+    def __init__(self, source: Stored, dtype: np.dtype[np.floating]) -> None:
+        n, m = source.shape
         self.source = source
-        self.scale = scale  # what entries are divided by
-
-    def block(self, some: slice) -> Any:
-        values: Any = self.source[some]
-        values = values if sparse.issparse(values) else np.asarray(values)
-        values = values.astype(self.dtype, copy=False)
-        return values if self.scale == 1.0 else values / np.asarray(self.scale, dtype=self.dtype)
-
-    def rows(self, some: slice) -> Array:
-        return _array(self.block(some))
+        self.shape = (m, n) if source.by_columns else (n, m)
+        self.dtype = dtype
 
     @property
     def cost(self) -> float:
-        return super().cost if self.source.nnz is None else SPARSE_COST * float(self.source.nnz)
+        stored = self.source.nnz
+        return float(np.prod(self.shape, dtype=float)) if stored is None else SPARSE_COST * float(stored)
+
+    def read(self, rows: slice) -> Any:
+        values: Any = self.source.read(rows)
+        values = values.tocsr() if is_sparse(values) else np.asarray(values)
+        return values.astype(self.dtype, copy=False)
 
     def right(self, V: Array) -> Array:
-        return np.asfortranarray(np.concatenate(self.over(lambda b: self._piece(b).right(V))))
+        return np.asfortranarray(np.concatenate([self._load(b).right(V) for b in self.blocks]))
 
     def left(self, U: Array) -> Array:
-        return self.summed(lambda b: self._piece(b).left(np.asfortranarray(U[b])))
+        def part(rows: slice) -> Array:
+            return self._load(rows).left(np.asfortranarray(U[rows]))
 
-    def _piece(self, some: slice) -> Dense | Sparse:
-        block = self.block(some)
-        return Dense(block) if isinstance(block, np.ndarray) else Sparse(block.tocsr())
+        return sum_in_groups(part, self.blocks, parallel=False)
+
+    def _load(self, rows: slice) -> Dense | Sparse:
+        block = self.read(rows)
+        return Sparse(block) if is_sparse(block) else Dense(block)
 
     @property
     def extremes(self) -> tuple[float, float]:
         """The smallest and the largest entry; NaN if there is one."""
-        return self._survey[:2]
+        return self._summary[:2]
 
-    @property
-    def _squared_norm(self) -> float:  # found in the same pass as the extremes
-        return self._survey[2]
+    def squared_norm(self) -> float:
+        return self._summary[2]
 
     @cached_property
-    def _survey(self) -> tuple[float, float, float]:
+    def _summary(self) -> tuple[float, float, float]:
         """Minimum, maximum and sum of squares, in one pass over the file."""
 
-        def one(b: slice) -> tuple[float, float, float]:
-            piece = self._piece(b)
+        def summarize(rows: slice) -> tuple[float, float, float]:
+            piece = self._load(rows)
             with np.errstate(over="ignore", invalid="ignore"):  # as_data says what is wrong
                 return *piece.extremes, piece.squared_norm()
 
-        lows, highs, squares = zip(*self.over(one), strict=True)
+        lows, highs, squares = zip(*map(summarize, self.blocks), strict=True)
         return float(np.min(lows)), float(np.max(highs)), float(sum(squares))
-
-    def divided(self, scale: float) -> Streamed:
-        return Streamed(self.source, self.dtype, self.scale * scale)
-
-
-def _array(block: Any) -> Array:
-    return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())

@@ -1,25 +1,23 @@
-"""From what a user passes to a `Data`, or to an error that says what to do."""
+"""From what a user passes to `Data`, or to an error that says what to do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from scipy import sparse
 
 from autonmf._types import Array
 from autonmf.data.dense import Dense
-from autonmf.data.evened import Evened
-from autonmf.data.masked import Masked
-from autonmf.data.masked_sparse import MaskedSparse
+from autonmf.data.masked import Masked, MaskedSparse
 from autonmf.data.protocol import Data
-from autonmf.data.rowwise import Turned
+from autonmf.data.scaling import Scaled, Scaling
 from autonmf.data.sparse import Sparse
-from autonmf.data.spread import is_dask
-from autonmf.data.stores import Stored, is_stored, opened
-from autonmf.data.streamed import Streamed
-from autonmf.data.weighting import Weighting, checked_sample_weight, checked_weights, split_weights
+from autonmf.data.streamed import Stored, Streamed, open_stored
+from autonmf.data.weights import Weighting, check_sample_weight, check_weights, split_weights
 
 SQUARE_RANGE = 1e140
 """Root mean squares beyond this, or below its inverse, overflow or vanish when squared."""
@@ -29,7 +27,12 @@ FEW_NAMES = 5
 
 MISSING = ("error", "mask")
 
-EmptyLines = Literal["zeros", "missing"]
+STORED_ATTRIBUTES = ("shape", "dtype", "__getitem__")
+"""What a matrix has, and a file or a group of several does not."""
+
+STORING_LIBRARIES = ("h5py", "zarr", "anndata")
+
+UnknownLines = Literal["zeros", "missing"]
 """What rows and columns are of which nothing is known: zeros in a fit, which could not determine them."""
 
 LEAVE_OUT = (
@@ -38,11 +41,38 @@ LEAVE_OUT = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class OpenedData:
+    """X made ready for a search, and the way back from what is found to the caller."""
+
+    data: Data  # what the loss is of: X, with its rows and columns scaled by weights
+    scaling: Scaling = field(default_factory=Scaling)  # from X to ``data``
+    weighted: bool = False  # whether losses are weighted
+
+    @property
+    def keeps_rows_remote(self) -> bool:
+        """Whether the left factors stay where X is, and must not be looked at more often than needed."""
+        return False
+
+    def check_options(self, options: Any) -> None:
+        """Refuse options of a search that these data do not allow."""
+
+    def present_rows(self, U: Any, V: Array, project: Callable[[Any, Array], Array]) -> Any:
+        """A factor as the caller gets it; ``project(rows of X, V)`` computes it anew."""
+        return U
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is a matrix in a file: a memory map, an HDF5 or zarr array, a backed AnnData matrix."""
+    known = type(X).__module__.split(".")[0] in STORING_LIBRARIES
+    return isinstance(X, np.memmap) or (known and all(hasattr(X, name) for name in STORED_ATTRIBUTES))
+
+
 def as_data(X: Any, *, missing: str = "error") -> Data:
     """Wrap X as `Data`: checked, float32 or float64, and never copied without need.
 
-    Accepted are two-dimensional arrays and data frames of real numbers or booleans and SciPy sparse
-    matrices (CSR and CSC as they are, others converted to CSR). float32 and float64 are kept;
+    Accepted are two-dimensional arrays and data frames of real numbers or booleans, SciPy sparse matrices
+    (CSR and CSC as they are, others converted to CSR), and matrices in files. float32 and float64 are kept;
     everything else becomes float64, except float16, which becomes float32. With ``missing="mask"`` NaN, and
     what a masked array hides, are missing entries; in a sparse matrix only NaN that is stored.
 
@@ -54,95 +84,47 @@ def as_data(X: Any, *, missing: str = "error") -> Data:
         X is not two-dimensional, is empty, has NaN, infinite or negative entries, is all zeros,
         or is so large or small that its squares do not fit double precision.
     """
-    if isinstance(X, Dense | Sparse):
-        return X
-    if is_dask(X):
-        from autonmf.data.dask import as_spread_data
-
-        return as_spread_data(X, missing=missing, on_client=True)
-    known = _known(X, missing)
+    if hasattr(X, "squared_residual"):  # it is `Data` already
+        return cast(Data, X)
+    known = _wrap_known(X, missing)
     data: Data = known
     if missing == "mask" and np.isnan(known.extremes).any():
-        data, known = without_missing(known)
+        data, known = mask_missing(known)
     lowest, highest = known.extremes
-    _check_values(lowest, highest)
+    check_values(lowest, highest)
     if highest == 0:
         what = "all zeros" if data.complete else "missing or zero everywhere"
         raise ValueError(f"X is {what}: there is nothing to factorise.")
     n, m = data.shape
     with np.errstate(over="ignore", under="ignore"):
-        rms = np.sqrt(data.squared_norm() / (n * m))
-    if not 1 / SQUARE_RANGE < rms < SQUARE_RANGE:
-        raise ValueError(f"{_too_large(highest)}; the rank does not depend on the scale.")
-    return _as_given(data)
+        check_scale(highest, data.squared_norm() / (n * m))
+    return _orient(data)
 
 
 def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
-    """The same for rows that are projected on components: each for itself, and they may be zeros."""
-    known = _known(X, missing)
+    """The same for rows that are projected on components, independently of each other; they may be zeros."""
+    known = _wrap_known(X, missing)
     data: Data = known
     if missing == "mask" and np.isnan(known.extremes).any():
-        data, known = without_missing(known, empty_lines="missing")
+        data, known = mask_missing(known, unknown_lines="missing")
     lowest, highest = known.extremes
-    _check_values(lowest, highest)
+    check_values(lowest, highest)
     if highest > SQUARE_RANGE:
         raise ValueError(f"{_too_large(highest)}.")
     if weights is not None:
-        data = _weighted(data, checked_weights(weights, data.shape), empty_lines="missing")
-    return _as_given(data)
+        data = _weight(data, check_weights(weights, data.shape), unknown_lines="missing")
+    return _orient(data)
 
 
-def wrap(X: Any) -> Dense | Sparse:
-    """An array or CSR/CSC matrix that is known to be fit, as `Data`."""
-    return Sparse(X) if sparse.issparse(X) else Dense(X)
-
-
-def _too_large(highest: float) -> str:
-    return (
-        f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
-        "Divide X by its maximum first"
-    )
-
-
-def _as_given(data: Data) -> Data:
-    """Turned back if it is read by columns."""
-    return data.T if isinstance(data, Streamed) and data.source.stored.by_columns else data
-
-
-def without_missing(
-    data: Dense | Sparse | Streamed, *, empty_lines: EmptyLines = "zeros"
-) -> tuple[Data, Dense | Sparse]:
-    """X with NaN as missing entries, and the known ones with zeros in their place."""
-    if isinstance(data, Streamed):
-        raise ValueError("missing entries need X in memory: pass X[:], or fill them in the file")
-    if isinstance(data, Sparse):
-        masked = MaskedSparse.of(data.X)
-        return (masked.with_empty_lines_zero() if empty_lines == "zeros" else masked), masked.known
-    turned = not data.X.flags.c_contiguous
-    X = data.X.T if turned else data.X
-    known = ~np.isnan(X)
-    filled = np.where(known, X, np.asarray(0.0, dtype=X.dtype))
-    if empty_lines == "zeros":
-        some_rows, some_columns = known.any(axis=1), known.any(axis=0)
-        known[~some_rows], known[:, ~some_columns] = True, True
-    by_rows = Masked(filled, known)
-    return (by_rows.T if turned else by_rows), Dense(filled)
-
-
-def as_weighted_data(
+def open_data(
     X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None
-) -> tuple[Data, tuple[Array, Array] | None]:
-    """X̃ = diag(a)⁻¹ X diag(b)⁻¹, whose loss is the weighted loss of X, and the scales (a, b), if any.
-
-    If U, V are factors of X̃, diag(a) U, diag(b) V are those of X. Samples of weight zero are left out.
-    """
+) -> OpenedData:
+    """X whose loss is weighted as asked. Samples of weight zero are left out."""
     if sample_weight is None and weights is None:
-        return as_data(X, missing=missing), None
-    if is_dask(X):
-        raise NotImplementedError("samples and entries of a Dask array cannot be weighted: pass X.compute()")
+        return OpenedData(as_data(X, missing=missing))
     n, m = X.shape if hasattr(X, "shape") else np.shape(X)
-    rows = np.ones(n) if sample_weight is None else checked_sample_weight(sample_weight, n)
-    entries = None if weights is None else checked_weights(weights, (n, m))
+    rows = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
+    entries = None if weights is None else check_weights(weights, (n, m))
     if not rows.all():
         if isinstance(X, Stored):
             raise ValueError("samples of weight zero are left out, which needs X in memory: pass X[:]")
@@ -153,49 +135,97 @@ def as_weighted_data(
     if entries is not None:
         split = split_weights(entries * rows[:, None])
     if split.omega is not None:
-        data = _weighted(data, split.omega)
+        data = _weight(data, split.omega)
         if data.squared_norm() == 0.0:
             raise ValueError("X is zero wherever its weights are not: there is nothing to factorise.")
-    scales = split.alpha**-0.5, split.beta**-0.5
-    return Evened(data, *scales), scales
+    scaling = Scaling(split.alpha[:, None] ** -0.5, split.beta[:, None] ** -0.5)
+    return OpenedData(scaling.apply(data), scaling, weighted=True)
 
 
-def _weighted(data: Data, omega: Array, *, empty_lines: EmptyLines = "zeros") -> Data:
-    """X whose entries count with weights; weights of every entry make a sparse X dense."""
+def wrap(X: Any) -> Dense | Sparse:
+    """An array or CSR/CSC matrix as `Data`, without checks."""
+    return Sparse(X) if sparse.issparse(X) else Dense(X)
+
+
+def check_scale(highest: float, mean_square: float) -> None:
+    """Refuse entries whose squares overflow or vanish."""
+    if not 1 / SQUARE_RANGE < np.sqrt(mean_square) < SQUARE_RANGE:
+        raise ValueError(f"{_too_large(highest)}; the rank does not depend on the scale.")
+
+
+def _too_large(highest: float) -> str:
+    return (
+        f"the entries of X reach {highest:.3g}: their squares do not fit double precision. "
+        "Divide X by its maximum first"
+    )
+
+
+def _orient(data: Data) -> Data:
+    """X in the orientation of the caller, where its columns are what can be read."""
+    if isinstance(data, Streamed) and data.source.by_columns:
+        return Scaled(data, Scaling(transposed=True))
+    return data
+
+
+def mask_missing(
+    data: Dense | Sparse | Streamed, *, unknown_lines: UnknownLines = "zeros"
+) -> tuple[Data, Dense | Sparse]:
+    """X with NaN as missing entries, and the known ones with zeros in their place."""
     if isinstance(data, Streamed):
+        raise ValueError("missing entries need X in memory: pass X[:], or fill them in the file")
+    if isinstance(data, Sparse):
+        masked = MaskedSparse.of(data.X)
+        return (masked.zero_unknown_lines() if unknown_lines == "zeros" else masked), masked.known
+    transposed = not data.X.flags.c_contiguous
+    X = data.X.T if transposed else data.X
+    known = ~np.isnan(X)
+    filled = np.where(known, X, np.asarray(0.0, dtype=X.dtype))
+    if unknown_lines == "zeros":
+        some_rows, some_columns = known.any(axis=1), known.any(axis=0)
+        known[~some_rows], known[:, ~some_columns] = True, True
+    by_rows = Masked(filled, known)
+    return (by_rows.T if transposed else by_rows), Dense(filled)
+
+
+def _weight(data: Data, omega: Array, *, unknown_lines: UnknownLines = "zeros") -> Data:
+    """X whose entries count with weights; weights of every entry make a sparse X dense."""
+    if isinstance(data, Streamed | Scaled):
         raise ValueError("weights of every entry need X in memory: pass X[:]")
-    if isinstance(data, Turned):
-        return _weighted(data.T, omega.T, empty_lines=empty_lines).T
-    X = np.ascontiguousarray(data.rows(slice(None)))
+    X = np.ascontiguousarray(read_all(data))
     if isinstance(data, Masked):
         omega = omega * data.weights
     elif isinstance(data, MaskedSparse):
         omega = np.where(data.missing.toarray() > 0, 0.0, omega)
     counts = np.logical_and.outer(omega.any(axis=1), omega.any(axis=0))
-    if empty_lines == "zeros" and not counts.all():
+    if unknown_lines == "zeros" and not counts.all():
         X, omega = np.where(counts, X, np.zeros_like(X)), np.where(counts, omega, 1.0)
     return Masked(X, np.ascontiguousarray(omega, dtype=X.dtype))
 
 
-def filled(X: Any) -> Any:
+def read_all(data: Data) -> Array:
+    """X as one ordinary array, with zeros where entries are missing."""
+    return np.asarray(data.map_blocks(lambda block, _: (block.dense(), None), None)[0])
+
+
+def fill_masked_array(X: Any) -> Any:
     """NaN in place of what a masked array hides; everything else as it is."""
-    return np.ma.filled(X.astype(_float_type(X)), np.nan) if isinstance(X, np.ma.MaskedArray) else X
+    return np.ma.filled(X.astype(float_type(X)), np.nan) if isinstance(X, np.ma.MaskedArray) else X
 
 
-def _known(X: Any, missing: str) -> Dense | Sparse | Streamed:
+def _wrap_known(X: Any, missing: str) -> Dense | Sparse | Streamed:
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}, got {missing!r}")
-    X = filled(X) if missing == "mask" else X
+    X = fill_masked_array(X) if missing == "mask" else X
     if is_stored(X):
-        X = opened(X)
+        X = open_stored(X)
     if isinstance(X, Stored):
-        _check_shape(X.shape)
-        return Streamed(X.lines, np.dtype(_float_type(X)))
-    return wrap(_sparse(X) if sparse.issparse(X) else _dense(X))
+        check_shape(X.shape)
+        return Streamed(X, np.dtype(float_type(X)))
+    return wrap(_as_csr_or_csc(X) if sparse.issparse(X) else _as_contiguous(X))
 
 
-def refuse_unfit(X: Any) -> None:
-    """Refuse what others would convert without a word, or with words that do not help."""
+def refuse_non_matrix(X: Any) -> None:
+    """Refuse what others would convert silently, or with a message that does not help."""
     if isinstance(X, str | PathLike):
         raise TypeError(
             f"X is the name of a file, {str(X)!r}. Read it first, or run: autonmf fit {str(X)!r} on the "
@@ -214,7 +244,7 @@ def refuse_unfit(X: Any) -> None:
             "X is an AnnData object. Pass its matrix, adata.X, or use autonmf.anndata.nmf(adata)."
         )
     if hasattr(X, "collect") and not hasattr(X, "shape"):
-        raise TypeError(f"X is a {type(X).__name__}, which is not worked out yet. Pass X.collect().")
+        raise TypeError(f"X is a {type(X).__name__}, which has not been computed yet. Pass X.collect().")
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
             "X is a masked array, and its mask would be ignored. Pass missing='mask' to leave the hidden "
@@ -225,21 +255,21 @@ def refuse_unfit(X: Any) -> None:
         raise TypeError(f"X has dtype {dtype}; NMF needs numbers. Pass numeric columns only.")
 
 
-def _dense(X: Any) -> Array:
-    refuse_unfit(X)
+def _as_contiguous(X: Any) -> Array:
+    refuse_non_matrix(X)
     array = np.asarray(X)
-    _check_shape(array.shape)
-    array = array.astype(_float_type(array), copy=False)
+    check_shape(array.shape)
+    array = array.astype(float_type(array), copy=False)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = np.ascontiguousarray(array)
     return array
 
 
-def _sparse(X: Any) -> Any:
-    _check_shape(X.shape)
+def _as_csr_or_csc(X: Any) -> Any:
+    check_shape(X.shape)
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
-    X = X.astype(_float_type(X), copy=False)
+    X = X.astype(float_type(X), copy=False)
     arrays = X.data, X.indices, X.indptr
     if not all(array.flags.c_contiguous for array in arrays):
         X = type(X)(tuple(map(np.ascontiguousarray, arrays)), shape=X.shape)
@@ -249,7 +279,8 @@ def _sparse(X: Any) -> Any:
     return X
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse what is no matrix, or an empty one."""
     if len(shape) != 2:
         raise ValueError(
             f"X must be a matrix (two dimensions), got {len(shape)} dimension(s) with shape {shape}. "
@@ -259,7 +290,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"X is empty: shape {shape}. At least one row and one column are needed.")
 
 
-def _float_type(array: Any) -> type[np.floating]:
+def float_type(array: Any) -> type[np.floating]:
+    """The precision in which an array is factorised."""
     kind = array.dtype.kind
     if kind == "f":
         return np.float64 if array.dtype.itemsize > 4 else np.float32
@@ -278,7 +310,8 @@ def _float_type(array: Any) -> type[np.floating]:
     raise TypeError(f"X has dtype {array.dtype}; NMF needs numbers. Pass numeric columns only.")
 
 
-def _check_values(lowest: float, highest: float, about_nan: str = LEAVE_OUT) -> None:
+def check_values(lowest: float, highest: float, about_nan: str = LEAVE_OUT) -> None:
+    """Refuse NaN, infinite and negative entries, given the smallest and the largest one."""
     if np.isnan(lowest) or np.isnan(highest):
         raise ValueError(f"X contains NaN. {about_nan}")
     if np.isinf(highest) or np.isinf(lowest):

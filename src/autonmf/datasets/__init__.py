@@ -1,15 +1,12 @@
 """Data with a known or an agreed rank: generated, built in code, or read from a data home."""
 
-from autonmf.datasets.bbc import fetch_bbc
-from autonmf.datasets.cells import fetch_pbmc3k
 from autonmf.datasets.dataset import Dataset
-from autonmf.datasets.expression import fetch_leukemia
-from autonmf.datasets.home import DataUnavailableError
+from autonmf.datasets.expression import fetch_leukemia, fetch_pbmc3k
+from autonmf.datasets.fetching import DataUnavailableError
 from autonmf.datasets.hyperspectral import fetch_jasper_ridge, fetch_samson, fetch_urban
-from autonmf.datasets.images import fetch_olivetti, fetch_swimmer
-from autonmf.datasets.swimmer import load_swimmer
+from autonmf.datasets.images import fetch_olivetti, fetch_swimmer, load_swimmer
 from autonmf.datasets.synthetic import make_low_rank
-from autonmf.datasets.wos import fetch_wos
+from autonmf.datasets.text import fetch_bbc, fetch_wos
 
 __all__ = [
     "DataUnavailableError",

@@ -1,14 +1,17 @@
-"""`Dataset`: what a loader returns."""
+"""`Dataset`, what a loader returns, and the npz files that a data home may hold."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 
 from autonmf._types import Array
+from autonmf.io.table import ReadError, explain_errors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,10 +23,10 @@ class Dataset:
     name : str
         Name of the data set.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-        The nonnegative data: a pixel, cell, document, image or patient a row.
+        The nonnegative data; samples are pixels, cells, documents, images or patients.
     rank : int or None
         The agreed number of components; None where there is none. It counts materials, cell types or
-        sections, not components of a factorisation: a reference, no truth.
+        sections, so that it is a reference rather than the truth.
     preprocessing : str
         What the loader did to the published numbers.
     source, licence : str
@@ -68,7 +71,7 @@ class Dataset:
     image_order: Literal["C", "F"] = "F"
 
     def image(self, pixels: Array) -> Array:
-        """A vector over the pixels as an upright image.
+        """Reshape a vector over the pixels to an image.
 
         Parameters
         ----------
@@ -88,15 +91,33 @@ class Dataset:
         return f"<Dataset {self.name}: {n} x {m}, reference rank {self.rank}>"
 
 
-def floating(dtype: DTypeLike) -> np.dtype[Any]:
-    """The type asked for, which has to be float64 or float32."""
+def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Check that a dtype is float64 or float32."""
     asked = np.dtype(dtype)
     if asked not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ValueError(f"dtype must be float64 or float32, got {asked}")
     return asked
 
 
-def codes(names: list[str]) -> tuple[Array, tuple[str, ...]]:
-    """Classes given by name, as numbers in order of first appearance, and the name of each number."""
+def encode_labels(names: list[str]) -> tuple[Array, tuple[str, ...]]:
+    """Number classes by first appearance; also return the name of each number."""
     order = {name: code for code, name in enumerate(dict.fromkeys(names))}
     return np.array([order[name] for name in names], dtype=np.int64), tuple(order)
+
+
+def read_npz(file: Path) -> dict[str, Array]:
+    """Read every array of an npz file."""
+    with explain_errors(file, "an npz file"), np.load(file, allow_pickle=False) as stored:
+        return dict(stored)
+
+
+def make_csr(file: Path, stored: dict[str, Array], dtype: DTypeLike = np.float64) -> Any:
+    """Build the sparse matrix whose parts are among the arrays of a file."""
+    if missing := [key for key in ("data", "indices", "indptr", "shape") if key not in stored]:
+        raise ReadError(f"{file} is not a CSR matrix: it holds no {', '.join(missing)}")
+    parts = (stored["data"].astype(dtype), stored["indices"], stored["indptr"])
+    rows, columns = (int(size) for size in stored["shape"])
+    X = sparse.csr_matrix(parts, shape=(rows, columns))
+    with explain_errors(file, "a CSR matrix"):
+        X.check_format(full_check=True)
+    return X

@@ -1,17 +1,130 @@
-"""Gene expression: leukaemia, with a patient a row and a gene a column."""
+"""Gene expression: PBMC3K (single cells) and leukaemia (patients), with samples in rows, genes in columns."""
 
 from __future__ import annotations
 
+import tarfile
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 
-from autonmf.datasets.dataset import Dataset, codes, floating
-from autonmf.datasets.download import obtain
-from autonmf.datasets.home import DataHome, find
-from autonmf.datasets.stored import read_all
-from autonmf.readers.table import ReadError, parsing
+from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, make_csr, read_npz
+from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.io import read_matrix
+from autonmf.io.table import ReadError, explain_errors
+
+TARGET = 1e4
+MIN_CELLS = 3
+ARCHIVE = "pbmc3k_filtered_gene_bc_matrices.tar.gz"
 
 
+@share_parameters(
+    "``pbmc3k.npz`` or ``pbmc3k_filtered_gene_bc_matrices.tar.gz``, the archive of 10x Genomics",
+    "the archive if neither file is there",
+)
+def fetch_pbmc3k(
+    *,
+    normalize: bool = False,
+    data_home: DataHome = None,
+    download: bool = True,
+    dtype: DTypeLike = np.float64,
+) -> Dataset:
+    """PBMC3K: 2700 blood cells x 13,714 genes, nine cell types; a CSR matrix of counts.
+
+    Parameters
+    ----------
+    normalize : bool
+        Scale each cell to 10,000 counts and take log(1 + x). Default: the raw counts.
+    data_home, download, dtype
+
+    Returns
+    -------
+    Dataset
+        `labels` are the cell types of Seurat's tutorial; the archive has none. Genes seen in fewer than
+        three cells are left out, as in that tutorial.
+    """
+    kind = check_dtype(dtype)
+    if stored := find("pbmc3k.npz", data_home):
+        arrays = read_npz(stored)
+        X = make_csr(stored, arrays, kind)
+        genes = tuple(map(str, arrays.get("genes", ())))
+        labels = arrays["label_code"].astype(np.int64) if "label_code" in arrays else None
+        names = tuple(map(str, arrays.get("label_names", ())))
+        source = "10x Genomics, with Seurat's cell types; hmumme/scToolbox"
+    else:
+        X, genes = _read_archive(fetch_file(ARCHIVE, data_home, download), kind)
+        labels, names, source = None, (), "10x Genomics"
+    done = f"Counts as published; genes seen in fewer than {MIN_CELLS} cells left out"
+    if normalize:
+        X = normalize_counts(X)
+        done += f"; each cell scaled to {TARGET:,.0f} counts, then log(1 + x)"
+    return Dataset(
+        "pbmc3k",
+        X,
+        9,
+        f"{done}.",
+        source,
+        "CC BY 4.0 (10x Genomics)",
+        labels=labels,
+        label_names=names,
+        feature_names=genes,
+    )
+
+
+def normalize_counts(X: Any) -> Any:
+    """Scale each row to a sum of 10,000, then take log(1 + x); an empty row stays empty."""
+    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    scale = np.divide(TARGET, totals, out=np.zeros_like(totals), where=totals > 0)
+    X = X.copy()
+    X.data = np.log1p(X.data * np.repeat(scale, np.diff(X.indptr))).astype(X.dtype)
+    return X
+
+
+def _read_archive(file: Path, dtype: np.dtype[Any]) -> tuple[Any, tuple[str, ...]]:
+    """Read counts and gene names from an archive of 10x Genomics, which stores genes x cells."""
+    with tempfile.TemporaryDirectory() as folder:
+        with explain_errors(file, "an archive of 10x Genomics"), tarfile.open(file) as archive:
+            matrix = Path(folder, "matrix.mtx")
+            matrix.write_bytes(_read_member(file, archive, matrix.name))
+            lines = _read_member(file, archive, "genes.tsv").decode().splitlines()
+        X = read_matrix(matrix).X.T
+    if len(lines) != X.shape[1]:
+        raise ReadError(f"{file} names {len(lines)} genes where its matrix has {X.shape[1]}")
+    genes = np.array(make_unique([line.split("\t")[1] for line in lines]))
+    seen = X.getnnz(axis=0) >= MIN_CELLS
+    return sparse.csr_matrix(X)[:, seen].astype(dtype), tuple(map(str, genes[seen]))
+
+
+def _read_member(file: Path, archive: tarfile.TarFile, name: str) -> bytes:
+    for member in archive:
+        if member.name.rpartition("/")[2] == name and (content := archive.extractfile(member)):
+            return content.read()
+    raise ReadError(f"{file} holds no {name}")
+
+
+def make_unique(names: list[str]) -> list[str]:
+    """Append .1, .2, ... to repeated names, as R's ``make.unique`` does."""
+    taken, seen = set(names), Counter[str]()
+    result = []
+    for name in names:
+        chosen = name
+        if seen[name]:
+            while (chosen := f"{name}.{seen[name]}") in taken:
+                seen[name] += 1
+        taken.add(chosen)
+        seen[name] += 1
+        result.append(chosen)
+    return result
+
+
+@share_parameters(
+    "``leukemia.npz`` or ``ALL_AML_data.txt``, ``ALL_AML_genes.txt`` and ``ALL_AML_samples.txt``",
+    "the three files, which hold the genes in another order and with names, if nothing is there",
+)
 def fetch_leukemia(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
@@ -19,39 +132,32 @@ def fetch_leukemia(
 
     Parameters
     ----------
-    data_home : path, optional
-        Folder with ``leukemia.npz`` or the three files ``ALL_AML_data.txt``, ``ALL_AML_genes.txt`` and
-        ``ALL_AML_samples.txt``, and for the download. Default: the folder that the environment variable
-        ``AUTONMF_DATA`` names, then a cache folder of the user's.
-    download : bool
-        Download the three files where nothing is there. They hold the genes in another order, with names.
-    dtype : {float64, float32}
-        Type of the entries.
+    data_home, download, dtype
 
     Returns
     -------
     Dataset
     """
-    kind = floating(dtype)
+    kind = check_dtype(dtype)
     genes: tuple[str, ...] = ()
     if stored := find("leukemia.npz", data_home):
-        arrays = read_all(stored)
+        arrays = read_npz(stored)
         X, samples = arrays["X"].T, [str(name) for name in arrays["label"]]
     else:
         data, named, sampled = (
-            obtain(f"ALL_AML_{part}.txt", data_home, download) for part in ("data", "genes", "samples")
+            fetch_file(f"ALL_AML_{part}.txt", data_home, download) for part in ("data", "genes", "samples")
         )
-        with parsing(data, "a table of numbers"):
+        with explain_errors(data, "a table of numbers"):
             X = np.loadtxt(data, ndmin=2).T
         genes = tuple(line.split("\t")[0] for line in named.read_text("latin-1").splitlines()[1:])
         padded = sampled.read_text("latin-1").rstrip("\0")  # as it is published
-        samples = [_kind(name) for name in padded.split()]
+        samples = [_get_kind(name) for name in padded.split()]
         if X.shape != (len(samples), len(genes)):
             raise ReadError(
                 f"{data} has {X.shape[1]} genes x {X.shape[0]} samples, where {named.name} names "
                 f"{len(genes)} and {sampled.name} {len(samples)}"
             )
-    labels, names = codes(samples)
+    labels, names = encode_labels(samples)
     return Dataset(
         "leukemia",
         X.astype(kind),
@@ -65,6 +171,6 @@ def fetch_leukemia(
     )
 
 
-def _kind(sample: str) -> str:
-    """The kind of a sample called ALL_19769_B-cell or AML_12."""
+def _get_kind(sample: str) -> str:
+    """Get the kind of a sample called ALL_19769_B-cell or AML_12."""
     return sample.rpartition("_")[2] if sample.startswith("ALL") else sample.partition("_")[0]

@@ -1,18 +1,20 @@
-"""Spectral images: Samson, Jasper Ridge and Urban, with a pixel a row and a band a column."""
+"""Spectral images: Samson, Jasper Ridge and Urban, with pixels in rows and bands in columns."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TypeAlias
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from autonmf._types import Array
-from autonmf.datasets.dataset import Dataset, floating
-from autonmf.datasets.download import obtain
-from autonmf.datasets.home import DataHome, find
-from autonmf.datasets.scene import Scene, envi_scene, matlab_scene, stored_scene, with_truth
+from autonmf.datasets.dataset import Dataset, check_dtype, read_npz
+from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.io.table import ReadError, explain_errors
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -27,6 +29,10 @@ URBAN_REMOVED = ((1, 4), (76, 76), (87, 87), (101, 111), (136, 153), (198, 210))
 """Channels of dense water vapour and atmospheric effects (F. Zhu, arXiv:1708.05125), first and last."""
 
 
+@share_parameters(
+    "``samson.npz`` or ``Samson.mat``",
+    "``Samson.mat``, which holds endmembers but no abundances, if neither file is there",
+)
 def fetch_samson(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
@@ -34,13 +40,7 @@ def fetch_samson(
 
     Parameters
     ----------
-    data_home : path, optional
-        Folder with ``samson.npz`` or ``Samson.mat``, and for the download. Default: the folder that the
-        environment variable ``AUTONMF_DATA`` names, then a cache folder of the user's.
-    download : bool
-        Download ``Samson.mat`` where neither file is there. It holds endmembers, but no abundances.
-    dtype : {float64, float32}
-        Type of the entries of X, U and V.
+    data_home, download, dtype
 
     Returns
     -------
@@ -48,13 +48,17 @@ def fetch_samson(
         ``image(X[:, band])`` is the picture of a band.
     """
     if stored := find("samson.npz", data_home):
-        scene = replace(stored_scene(stored), names=("soil", "tree", "water"))
+        scene = replace(read_npz_scene(stored), names=("soil", "tree", "water"))
     else:
-        scene = matlab_scene(obtain("Samson.mat", data_home, download))
+        scene = read_matlab_scene(fetch_file("Samson.mat", data_home, download))
     source = "Samson, region of F. Zhu (arXiv:1708.05125); burknipalsson/hu_autoencoders"
-    return _dataset("samson", scene, 3, source, f"{SCALED}.", _kept(SAMSON_BANDS), dtype)
+    return _make_dataset("samson", scene, 3, source, f"{SCALED}.", _keep_channels(SAMSON_BANDS), dtype)
 
 
+@share_parameters(
+    "``jasper_ridge.npz`` or ``jasperRidge2_R198.mat``",
+    "what is missing",
+)
 def fetch_jasper_ridge(
     *,
     full_file: bool = False,
@@ -75,40 +79,38 @@ def fetch_jasper_ridge(
         Remove the 26 bands of water absorption and noise from the full file: 1-3, 108-112, 154-166 and
         220-224. Without this X has the 224 columns that the paper states.
     truth : bool
-        Read endmembers and abundances, too: ``end4.mat`` beside a .mat or ENVI file.
-    data_home : path, optional
-        Folder with ``jasper_ridge.npz`` or ``jasperRidge2_R198.mat``, and for the download. Default: the
-        folder that the environment variable ``AUTONMF_DATA`` names, then a cache folder of the user's.
-    download : bool
-        Download what is not there.
-    dtype : {float64, float32}
-        Type of the entries of X, U and V.
+        Also read endmembers and abundances: ``end4.mat`` beside a .mat or ENVI file.
+    data_home, download, dtype
 
     Returns
     -------
     Dataset
         V is None where all 224 bands are kept: the endmembers have 198.
     """
-    kept = _kept(JASPER_BANDS, JASPER_REMOVED)
+    kept = _keep_channels(JASPER_BANDS, JASPER_REMOVED)
     stored = find("jasper_ridge_224.npz" if full_file else "jasper_ridge.npz", data_home)
     if stored:
         names = () if full_file else ("tree", "water", "dirt", "road")
-        scene = replace(stored_scene(stored), names=names)
+        scene = replace(read_npz_scene(stored), names=names)
     else:
-        scene = _jasper_file(full_file, data_home, download)
-        scene = with_truth(scene, obtain("end4.mat", data_home, download)) if truth else scene
-    did = f"{SCALED}."
+        scene = _read_jasper(full_file, data_home, download)
+        scene = add_truth(scene, fetch_file("end4.mat", data_home, download)) if truth else scene
+    done = f"{SCALED}."
     if full_file and remove_bands:
-        scene = _select(scene, kept)
-        did = f"Bands {_ranges(JASPER_REMOVED)} removed. {did}"
+        scene = _select_channels(scene, kept)
+        done = f"Bands {_format_ranges(JASPER_REMOVED)} removed. {done}"
     scene = scene if truth else replace(scene, M=None, A=None)
-    bands = kept if remove_bands or not full_file else _kept(JASPER_BANDS)
+    bands = kept if remove_bands or not full_file else _keep_channels(JASPER_BANDS)
     source = "Jasper Ridge (AVIRIS), region and truth of F. Zhu (arXiv:1708.05125); " + (
         "danaroth/jasper_ridge" if full_file else "MeiShaohui/Spectral-Variability-Augmented-Sparse-Unmixing"
     )
-    return _dataset("jasper-ridge", scene, 4, source, did, bands, dtype)
+    return _make_dataset("jasper-ridge", scene, 4, source, done, bands, dtype)
 
 
+@share_parameters(
+    "``urban.npz`` or ``Urban_R162.mat``",
+    "what is missing",
+)
 def fetch_urban(
     *,
     truth: bool = True,
@@ -121,14 +123,8 @@ def fetch_urban(
     Parameters
     ----------
     truth : bool
-        Read endmembers and abundances, too: ``end4_groundTruth.mat`` beside ``Urban_R162.mat``.
-    data_home : path, optional
-        Folder with ``urban.npz`` or ``Urban_R162.mat``, and for the download. Default: the folder that the
-        environment variable ``AUTONMF_DATA`` names, then a cache folder of the user's.
-    download : bool
-        Download what is not there.
-    dtype : {float64, float32}
-        Type of the entries of X, U and V; X takes 122 MB as float64.
+        Also read endmembers and abundances: ``end4_groundTruth.mat`` beside ``Urban_R162.mat``.
+    data_home, download, dtype
 
     Returns
     -------
@@ -137,31 +133,31 @@ def fetch_urban(
     """
     stored = find("urban.npz", data_home)
     if stored:
-        scene = stored_scene(stored)
+        scene = read_npz_scene(stored)
     else:
-        scene = matlab_scene(obtain("Urban_R162.mat", data_home, download))
-        scene = with_truth(scene, obtain("end4_groundTruth.mat", data_home, download)) if truth else scene
+        scene = read_matlab_scene(fetch_file("Urban_R162.mat", data_home, download))
+        scene = add_truth(scene, fetch_file("end4_groundTruth.mat", data_home, download)) if truth else scene
     scene = scene if truth else replace(scene, M=None, A=None)
     scene = replace(scene, names=scene.names or ("asphalt", "grass", "tree", "roof"))
     source = "Urban (HYDICE), truth of F. Zhu (arXiv:1708.05125); danaroth/urban"
-    did = f"Bands {_ranges(URBAN_REMOVED)} of {URBAN_BANDS} removed by the publisher. {SCALED}."
-    return _dataset("urban", scene, 4, source, did, _kept(URBAN_BANDS, URBAN_REMOVED), dtype)
+    done = f"Bands {_format_ranges(URBAN_REMOVED)} of {URBAN_BANDS} removed by the publisher. {SCALED}."
+    return _make_dataset("urban", scene, 4, source, done, _keep_channels(URBAN_BANDS, URBAN_REMOVED), dtype)
 
 
-def _jasper_file(full_file: bool, data_home: DataHome, download: bool) -> Scene:
+def _read_jasper(full_file: bool, data_home: DataHome, download: bool) -> Scene:
     if not full_file:
-        return matlab_scene(obtain("jasperRidge2_R198.mat", data_home, download))
+        return read_matlab_scene(fetch_file("jasperRidge2_R198.mat", data_home, download))
     if by_hand := find("jasperRidge2_F224_2.mat", data_home):
-        return matlab_scene(by_hand)
-    header, image = (obtain(f"jasperRidge2_F224.{end}", data_home, download) for end in ("hdr", "img"))
-    return envi_scene(header, image)
+        return read_matlab_scene(by_hand)
+    header, image = (fetch_file(f"jasperRidge2_F224.{end}", data_home, download) for end in ("hdr", "img"))
+    return read_envi_scene(header, image)
 
 
-def _dataset(
-    name: str, scene: Scene, rank: int, source: str, did: str, bands: Array, dtype: DTypeLike
+def _make_dataset(
+    name: str, scene: Scene, rank: int, source: str, done: str, bands: Array, dtype: DTypeLike
 ) -> Dataset:
-    kind = floating(dtype)
-    X = scene.Y.T.astype(kind)  # one copy, in the memory order of the file: the transpose is free
+    kind = check_dtype(dtype)
+    X = scene.Y.T.astype(kind)  # a copy in the memory order of the file
     np.maximum(X, 0.0, out=X)
     X /= X.max()
     M = None if scene.M is None or len(scene.M) != X.shape[1] else scene.M
@@ -169,7 +165,7 @@ def _dataset(
         name,
         X,
         rank,
-        did,
+        done,
         source,
         LICENCE,
         U=None if scene.A is None else scene.A.T.astype(kind),
@@ -180,8 +176,8 @@ def _dataset(
     )
 
 
-def _select(scene: Scene, channels: Array) -> Scene:
-    """The scene with these channels only, counted from 1."""
+def _select_channels(scene: Scene, channels: Array) -> Scene:
+    """Select channels, counted from 1."""
     if len(scene.Y) != JASPER_BANDS:
         raise ValueError(f"the full file of Jasper Ridge has {JASPER_BANDS} bands, this one {len(scene.Y)}")
     rows = channels - 1
@@ -189,11 +185,120 @@ def _select(scene: Scene, channels: Array) -> Scene:
     return replace(scene, Y=scene.Y[rows], M=M)
 
 
-def _kept(count: int, removed: Ranges = ()) -> Array:
-    """The channels from 1 to count that are not removed."""
+def _keep_channels(count: int, removed: Ranges = ()) -> Array:
+    """List the channels from 1 to count that are not removed."""
     gone = {channel for first, last in removed for channel in range(first, last + 1)}
     return np.array([channel for channel in range(1, count + 1) if channel not in gone])
 
 
-def _ranges(removed: Ranges) -> str:
+def _format_ranges(removed: Ranges) -> str:
     return ", ".join(f"{first}-{last}" if first < last else str(first) for first, last in removed)
+
+
+# Scenes as they are published: bands x pixels, the pixels down the columns of the image
+
+MATRIX = ("Y", "V")
+ROWS = ("nRow", "lines", "H")
+COLUMNS = ("nCol", "cols", "W")
+NAMES = "cood"  # as the files of F. Zhu spell it
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A spectral image, and its reference endmembers and abundances where they are known."""
+
+    Y: Array  # bands x pixels
+    image_shape: tuple[int, int]
+    M: Array | None = None  # bands x endmembers
+    A: Array | None = None  # endmembers x pixels
+    names: tuple[str, ...] = ()
+
+
+def read_npz_scene(file: Path) -> Scene:
+    """Read the scene of an npz file of a data home."""
+    stored = read_npz(file)
+    if missing := [key for key in ("X", "image_shape") if key not in stored]:
+        raise ReadError(f"{file} is not a spectral scene: it holds no {', '.join(missing)}")
+    rows, columns = (int(size) for size in stored["image_shape"])
+    Y = _orient(file, stored["X"], rows * columns, axis=1)
+    return Scene(Y, (rows, columns), stored.get("endmembers"), stored.get("abundances"))
+
+
+def read_matlab_scene(file: Path) -> Scene:
+    """Read the scene of a .mat file: a matrix, the size of the image and perhaps endmembers."""
+    found = _load_variables(file, [*MATRIX, *ROWS, *COLUMNS, "GT"])
+    Y = np.asarray(_first(file, found, MATRIX))
+    rows, columns = (int(np.asarray(_first(file, found, names)).item()) for names in (ROWS, COLUMNS))
+    Y = _orient(file, Y, rows * columns, axis=1)
+    M = _orient(file, np.asarray(found["GT"]), len(Y), axis=0) if "GT" in found else None
+    return Scene(Y, (rows, columns), M)
+
+
+def add_truth(scene: Scene, file: Path) -> Scene:
+    """Add the endmembers M, the abundances A and their names from a .mat file."""
+    found = _load_variables(file, ["M", "A", NAMES])
+    M, A = (np.asarray(_first(file, found, [key])) for key in ("M", "A"))
+    A = _orient(file, A, scene.Y.shape[1], axis=1)
+    cells = np.asarray(found.get(NAMES, ())).ravel()
+    names = tuple(str(np.asarray(cell).ravel()[0]).strip() for cell in cells)
+    return replace(scene, M=M, A=A, names=names if len(names) == len(A) else ())
+
+
+def _load_variables(file: Path, names: Sequence[str]) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    with explain_errors(file, "a MATLAB file"):
+        found: dict[str, Any] = loadmat(str(file), appendmat=False, variable_names=list(names))
+        return found
+
+
+def _first(file: Path, found: dict[str, Any], names: Sequence[str]) -> Any:
+    for name in names:
+        if name in found:
+            return found[name]
+    raise ReadError(f"{file} has no variable {' or '.join(names)}")
+
+
+def _orient(file: Path, matrix: Array, size: int, axis: int) -> Array:
+    """Transpose the matrix if it needs to be, so that it has this size along the axis."""
+    if matrix.ndim == 2 and matrix.shape[axis] == size:
+        return matrix
+    if matrix.ndim == 2 and matrix.shape[1 - axis] == size:
+        return matrix.T
+    raise ReadError(f"{file}: a matrix of shape {matrix.shape} has no axis of {size}")
+
+
+# ENVI images: a header of text (.hdr) beside raw numbers (.img)
+
+TYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
+"""NumPy's name of each real ENVI data type."""
+
+INTERLEAVES = {
+    "bsq": ("bands", "lines", "samples"),
+    "bil": ("lines", "bands", "samples"),
+    "bip": ("lines", "samples", "bands"),
+}
+"""The axes of the file, slowest first."""
+
+_FIELD = re.compile(r"^[ \t]*([^=\n{}]+?)[ \t]*=[ \t]*(\{[^}]*\}|[^\n]*)", re.MULTILINE)
+
+
+def read_envi_scene(header: Path, image: Path) -> Scene:
+    """Read the scene of an ENVI image."""
+    text = header.read_text(encoding="latin-1")
+    if not text.startswith("ENVI"):
+        raise ReadError(f"{header} is not an ENVI header: its first line must say ENVI")
+    fields = {name.strip().lower(): value.strip() for name, value in _FIELD.findall(text)}
+    with explain_errors(header, "an ENVI header"):
+        sizes = {axis: int(fields[axis]) for axis in ("lines", "samples", "bands")}
+        axes = INTERLEAVES[fields["interleave"].lower()]
+        order = ">" if int(fields.get("byte order", "0")) else "<"
+        kind = np.dtype(order + TYPES[int(fields["data type"])])
+        offset = int(fields.get("header offset", "0"))
+    shape = tuple(sizes[axis] for axis in axes)
+    expected = offset + int(np.prod(shape)) * kind.itemsize
+    if (actual := image.stat().st_size) != expected:
+        raise ReadError(f"{image} has {actual} bytes where {header.name} declares {expected}")
+    cube = np.fromfile(image, dtype=kind, offset=offset).reshape(shape)
+    Y = cube.transpose([axes.index(axis) for axis in ("bands", "samples", "lines")])
+    return Scene(Y.reshape(len(Y), -1), (sizes["lines"], sizes["samples"]))

@@ -1,24 +1,27 @@
-"""Pictures: the Olivetti faces and the noisy Swimmer, with an image a row and a pixel a column."""
+"""Pictures: the Olivetti faces and Swimmer, with images in rows and pixels in columns."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import product
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from autonmf._types import Array
-from autonmf.datasets.dataset import Dataset, floating
-from autonmf.datasets.download import obtain
-from autonmf.datasets.home import DataHome, find
-from autonmf.datasets.stored import read_all
-from autonmf.readers import read_matrix
+from autonmf.datasets.dataset import Dataset, check_dtype, read_npz
+from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.io import read_matrix
 
 FACE = (64, 64)
 PER_SUBJECT = 10
 SWIMMER = (32, 32)
 
 
+@share_parameters(
+    "``olivetti_faces.npz`` or ``olivettifaces.mat``",
+    "``olivettifaces.mat`` if neither file is there",
+)
 def fetch_olivetti(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
@@ -26,21 +29,15 @@ def fetch_olivetti(
 
     Parameters
     ----------
-    data_home : path, optional
-        Folder with ``olivetti_faces.npz`` or ``olivettifaces.mat``, and for the download. Default: the folder
-        that the environment variable ``AUTONMF_DATA`` names, then a cache folder of the user's.
-    download : bool
-        Download ``olivettifaces.mat`` where neither file is there.
-    dtype : {float64, float32}
-        Type of the entries.
+    data_home, download, dtype
 
     Returns
     -------
     Dataset
-        `rank` is None: 40 people are no 40 components, and the 10 of the paper counts neither.
+        `rank` is None: 40 people are not 40 components, and the paper's 10 is neither.
         `labels` are the people, and ``image(X[i])`` is a face.
     """
-    X, stored = _matrix("olivetti_faces.npz", "olivettifaces.mat", "faces", data_home, download, dtype)
+    X, stored = _read_images("olivetti_faces.npz", "olivettifaces.mat", "faces", data_home, download, dtype)
     labels = stored.get("subject", np.arange(len(X)) // PER_SUBJECT)
     return Dataset(
         "olivetti",
@@ -54,6 +51,10 @@ def fetch_olivetti(
     )
 
 
+@share_parameters(
+    "``swimmer_noisy.npz`` or ``swimmer.mat``",
+    "``swimmer.mat`` if neither file is there",
+)
 def fetch_swimmer(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
@@ -64,20 +65,14 @@ def fetch_swimmer(
 
     Parameters
     ----------
-    data_home : path, optional
-        Folder with ``swimmer_noisy.npz`` or ``swimmer.mat``, and for the download. Default: the folder that
-        the environment variable ``AUTONMF_DATA`` names, then a cache folder of the user's.
-    download : bool
-        Download ``swimmer.mat`` where neither file is there.
-    dtype : {float64, float32}
-        Type of the entries.
+    data_home, download, dtype
 
     Returns
     -------
     Dataset
         ``image(X[i])`` is a figure.
     """
-    X, _ = _matrix("swimmer_noisy.npz", "swimmer.mat", "V", data_home, download, dtype)
+    X, _ = _read_images("swimmer_noisy.npz", "swimmer.mat", "V", data_home, download, dtype)
     return Dataset(
         "swimmer",
         X,
@@ -90,14 +85,77 @@ def fetch_swimmer(
     )
 
 
-def _matrix(
+def _read_images(
     npz: str, mat: str, variable: str, data_home: DataHome, download: bool, dtype: DTypeLike
 ) -> tuple[Array, dict[str, Array]]:
-    """Images in rows, and the other arrays of an npz file; a .mat file holds pixels x images."""
-    kind = floating(dtype)
-    file: Path | None = find(npz, data_home)
-    if file is not None:
-        stored = read_all(file)
+    """Read images in rows, and the other arrays of an npz file; a .mat file holds pixels x images."""
+    kind = check_dtype(dtype)
+    if file := find(npz, data_home):
+        stored = read_npz(file)
         return stored["X"].astype(kind), stored
-    X = read_matrix(obtain(mat, data_home, download), variable=variable).X
+    X = read_matrix(fetch_file(mat, data_home, download), variable=variable).X
     return X.T.astype(kind), {}
+
+
+SIDE = 32  # pixels of a square image
+LIMB = 5  # pixels of a limb, beyond its joint
+TORSO_ROW = 15
+# A limb starts at its joint (row, column) and points outwards, diagonally outwards, straight or inwards.
+LIMBS = {
+    "left leg": ((16, 10), [(0, -1), (1, -1), (1, 0), (1, 1)]),
+    "left arm": ((14, 10), [(0, -1), (-1, -1), (-1, 0), (-1, 1)]),
+    "right leg": ((16, 21), [(0, 1), (1, 1), (1, 0), (1, -1)]),
+    "right arm": ((14, 21), [(0, 1), (-1, 1), (-1, 0), (-1, -1)]),
+}
+
+
+@overload
+def load_swimmer(*, return_parts: Literal[False] = False) -> Array: ...
+@overload
+def load_swimmer(*, return_parts: Literal[True]) -> tuple[Array, Array]: ...
+def load_swimmer(*, return_parts: bool = False) -> Array | tuple[Array, Array]:
+    """Build the noise-free Swimmer images (Donoho and Stodden, 2003) in code.
+
+    Stick figures with four limbs, each in one of four positions.
+
+    Parameters
+    ----------
+    return_parts : bool
+        Also return the 17 parts.
+
+    Returns
+    -------
+    X : ndarray of shape (256, 1024)
+        An image of 32 x 32 zeros and ones per row, for every combination of the limb positions.
+    parts : ndarray of shape (17, 1024)
+        The sixteen limb positions and the torso, which is in every image. ``X`` is the sum of five
+        parts in each row. Its nonnegative rank is 16, since the torso can be spread over the four
+        positions of a limb; its linear rank is 13.
+
+    Examples
+    --------
+    >>> X, parts = load_swimmer(return_parts=True)
+    >>> X.shape, int(X[0].sum()), len(parts)
+    ((256, 1024), 36, 17)
+    """
+    limbs = [_draw_limb(joint, direction) for joint, directions in LIMBS.values() for direction in directions]
+    parts = np.array([*limbs, _draw_torso()])
+    # The first limb turns fastest.
+    choices = np.array(list(product(range(4), repeat=4)))[:, ::-1] + 4 * np.arange(4)
+    X = parts[choices].sum(axis=1) + parts[-1]
+    return (X, parts) if return_parts else X
+
+
+def _draw_torso() -> Array:
+    image = np.zeros((SIDE, SIDE))
+    image[TORSO_ROW, 10:22] = 1.0
+    for joint, _ in LIMBS.values():
+        image[joint] = 1.0
+    return image.ravel()
+
+
+def _draw_limb(joint: tuple[int, int], direction: tuple[int, int]) -> Array:
+    image = np.zeros((SIDE, SIDE))
+    for step in range(1, LIMB + 1):
+        image[joint[0] + step * direction[0], joint[1] + step * direction[1]] = 1.0
+    return image.ravel()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autonmf._random import as_generator
-from autonmf._types import Array, Seed
+from autonmf._types import Array, Seed, as_generator
 
 
 def make_low_rank(

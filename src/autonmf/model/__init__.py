@@ -1,1 +1,1 @@
-"""The mathematics of eq. (1): objective, column penalty, optimality, balancing, initial points."""
+"""The mathematics that losses share: penalty, components, initial factors, nonnegative least squares."""

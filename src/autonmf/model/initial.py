@@ -1,41 +1,67 @@
-"""Initial points: random, NNDSVD, or the caller's own."""
+"""Initial factors, and the singular vectors that some of them are made of."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data import Data
-from autonmf.data.spread import by_columns, random_rows
-from autonmf.model.balancing import balance
-from autonmf.model.objective import gram
-from autonmf.model.spectral import randomized_svd
+from autonmf.data import Block, Data, unscale
+from autonmf.data.factors import map_rows, norm, persist, scale_columns
+from autonmf.data.masked import count_columns, count_rows
 
 INITIALS = ("random", "nndsvd", "nndsvda")
 
 
-def initial_point(
-    data: Data, rank: int, init: str | tuple[Any, Any], rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """(U⁰, V⁰) with ``rank`` columns, balanced and of the scale of X."""
-    if isinstance(init, str):
-        if init == "random":
-            U, V = _random(data, rank, rng)
-        elif init in ("nndsvd", "nndsvda"):
-            U, V = _nndsvd(data, rank, rng, fill=init == "nndsvda")
-        else:
-            raise ValueError(f"unknown init {init!r}; choose one of {', '.join(INITIALS)}, or pass (U, V)")
-        return _fitted_scale(data, U, V)
-    return _given(data, init)
+def draw_factors(data: Data, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
+    """(U⁰, V⁰) with ``rank`` columns by the name of a method, up to a common scale.
+
+    Random entries are uniform, drawn component by component. Blocks of rows are drawn where they lie: each
+    puts the generator forward to its own part of the stream.
+    """
+    if init in ("nndsvd", "nndsvda"):
+        return _nndsvd(data, rank, rng, fill=init == "nndsvda")
+    if init != "random":
+        raise ValueError(f"unknown init {init!r}; choose one of {', '.join(INITIALS)}, or pass (U, V)")
+    n, m = data.shape
+    source = rng.bit_generator
+    if not isinstance(source, np.random.PCG64 | np.random.PCG64DXSM):  # others cannot be put forward
+        source = np.random.PCG64(int(rng.integers(2**63)))
+        rng = np.random.Generator(source)
+    rows = unscale(data) if unscale(data).shape == (n, m) else data  # scales do not matter
+    U, _ = rows.map_blocks(_draw_rows, None, source.state, n, rank, data.dtype)
+    source.advance(rank * n)
+    return U, rng.random((rank, m)).T.astype(data.dtype)
 
 
-def _random(data: Data, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Uniform entries, drawn component by component."""
-    _, m = data.shape
-    U, V = random_rows(data, rank, rng), rng.random((rank, m)).T
-    return U.astype(data.dtype), V.astype(data.dtype)
+def check_factors(data: Data, init: tuple[Any, Any]) -> tuple[Array, Array]:
+    """A caller's factors, checked and copied; never modified."""
+    n, m = data.shape
+    try:
+        U, V = (np.array(factor, dtype=data.dtype, order="F") for factor in init)
+    except (TypeError, ValueError):
+        raise ValueError("init must be a name or a pair (U, V) of numeric arrays") from None
+    if U.ndim != 2 or V.ndim != 2 or U.shape[0] != n or V.shape[0] != m or U.shape[1] != V.shape[1]:
+        raise ValueError(f"init=(U, V) must have shapes ({n}, r) and ({m}, r), got {U.shape} and {V.shape}")
+    for name, factor in (("U", U), ("V", V)):
+        if not np.isfinite(factor).all() or (factor < 0).any():
+            raise ValueError(f"init: {name} must be finite and nonnegative")
+    if not (U.any(axis=0) & V.any(axis=0)).any():
+        raise ValueError("init: every component is zero; nothing would ever leave this point")
+    return U, V
+
+
+def _draw_rows(block: Block, _: None, state: Any, n: int, rank: int, dtype: Any) -> tuple[Array, None]:
+    start, stop = block.rows.start, block.rows.stop
+    drawn = np.empty((stop - start, rank), dtype=dtype, order="F")
+    source = getattr(np.random, state["bit_generator"])()
+    for j in range(rank):
+        source.state = state
+        source.advance(j * n + start)
+        drawn[:, j] = np.random.Generator(source).random(stop - start)
+    return drawn, None
 
 
 def _nndsvd(data: Data, rank: int, rng: np.random.Generator, fill: bool) -> tuple[Array, Array]:
@@ -60,31 +86,73 @@ def _nndsvd(data: Data, rank: int, rng: np.random.Generator, fill: bool) -> tupl
     return U, V
 
 
-def _fitted_scale(data: Data, U: Array, V: Array) -> tuple[Array, Array]:
-    """Balance, after scaling U Vᵀ to its least-squares fit c = ⟨X, UVᵀ⟩/‖UVᵀ‖²."""
-    fitted = float(np.sum(gram(U) * gram(V), dtype=np.float64))
-    if fitted > 0:
-        factor = float(np.sum(U * data.right(V), dtype=np.float64)) / fitted
-        U = U * np.asarray(factor, dtype=U.dtype)
-    return _ordered(*balance(U, V))
+def randomized_svd(
+    data: Data, rank: int, rng: np.random.Generator, *, oversample: int = 10, passes: int = 4
+) -> tuple[Array, Array, Array]:
+    """Approximate leading singular triplets (P, σ, Q) of X, with X ≈ P diag(σ) Qᵀ.
 
-
-def _given(data: Data, init: tuple[Any, Any]) -> tuple[Array, Array]:
-    """A caller's factors, checked and copied; never modified."""
+    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) with ``passes`` rounds of
+    products with X and Xᵀ, orthonormalised after each.
+    """
     n, m = data.shape
-    try:
-        U, V = (np.array(factor, dtype=data.dtype, order="F") for factor in init)
-    except (TypeError, ValueError):
-        raise ValueError("init must be a name or a pair (U, V) of numeric arrays") from None
-    if U.ndim != 2 or V.ndim != 2 or U.shape[0] != n or V.shape[0] != m or U.shape[1] != V.shape[1]:
-        raise ValueError(f"init=(U, V) must have shapes ({n}, r) and ({m}, r), got {U.shape} and {V.shape}")
-    for name, factor in (("U", U), ("V", V)):
-        if not np.isfinite(factor).all() or (factor < 0).any():
-            raise ValueError(f"init: {name} must be finite and nonnegative")
-    if not (U.any(axis=0) & V.any(axis=0)).any():
-        raise ValueError("init: every component is zero; nothing would ever leave this point")
-    return U, V
+    width = min(rank + oversample, n, m)
+    basis = rng.standard_normal((m, width)).astype(data.dtype)
+    for _ in range(passes):
+        basis = np.linalg.qr(data.right(basis))[0]
+        basis = np.linalg.qr(data.left(basis))[0]
+    left, values, right = np.linalg.svd(data.right(basis), full_matrices=False)
+    rank = min(rank, width)
+    return left[:, :rank], values[:rank], (basis @ right.T)[:, :rank]
 
 
-def _ordered(U: Array, V: Array) -> tuple[Array, Array]:
-    return by_columns(U), by_columns(V)
+def leading_triplet(data: Data) -> tuple[Any, float, Array]:
+    """(u, σ₁, v) of X, by power iteration on XᵀX from the row sums of X.
+
+    X is nonnegative, so its leading singular vectors are nonnegative (Perron and Frobenius) and the
+    start is never orthogonal to them. With missing entries: the pair of rank one that fits the known ones.
+    """
+    n, _ = data.shape
+    if not data.complete:
+        return _fit_known_entries(data)
+    v = data.left(np.ones((n, 1), dtype=data.dtype, order="F"))
+    sigma = 0.0
+    for _ in range(1000):
+        v /= np.linalg.norm(v)
+        u = data.right(v)
+        previous, sigma = sigma, norm(u)
+        if abs(sigma - previous) <= 4 * np.finfo(data.dtype).eps * sigma:
+            break
+        v = data.left(scale_columns(u, math.ldexp(1.0, -math.frexp(sigma)[1])))  # XᵀX may be out of range
+    u = scale_columns(u, np.asarray(1.0 / sigma, dtype=data.dtype))
+    return persist(map_rows(_clip, u)), sigma, _clip(v / np.linalg.norm(v))
+
+
+def _clip(u: Array) -> Array:
+    return np.maximum(u, 0.0)
+
+
+def explained_norm(data: Data, u: Array, sigma: float, v: Array) -> float:
+    """The root of what σuvᵀ explains of ‖X‖²: σ₁ if X is complete and they are its leading triplet."""
+    if data.complete:
+        return sigma
+    return float(np.sqrt(max(data.squared_norm() - data.squared_residual(sigma * u, v), 0.0)))
+
+
+def _fit_known_entries(data: Data) -> tuple[Array, float, Array]:
+    """The pair of rank one that fits what is known of X: least squares for u and v in turns."""
+    tolerance = max(1e-9, 4 * float(np.finfo(data.dtype).eps))
+    v = data.left(np.ones((data.shape[0], 1), dtype=data.dtype, order="F"))
+    sigma = 0.0
+    for _ in range(1000):
+        v /= np.linalg.norm(v)
+        u = _divide(data.right(v), count_rows(data, v * v))
+        v = _divide(data.left(u), count_columns(data, u * u))
+        previous, sigma = sigma, float(np.linalg.norm(u) * np.linalg.norm(v))
+        if abs(sigma - previous) <= tolerance * sigma:
+            break
+    return u / np.linalg.norm(u), sigma, v / np.linalg.norm(v)
+
+
+def _divide(product: Array, count: Array) -> Array:
+    """Their quotient, and zero where nothing counts; Fortran-ordered."""
+    return np.divide(product, count, out=np.zeros_like(product, order="F"), where=count > 0)

@@ -1,4 +1,9 @@
-"""Nonnegative least squares with many right-hand sides, to a tolerance."""
+r"""Nonnegative least squares with many right-hand sides, to a tolerance.
+
+`solve_nnls` is for rows that share one matrix of normal equations G; `solve_nnls_each` for rows that have a
+matrix of their own, as where entries are missing or weighted. Both descend column by column on all rows that
+are not finished, and leave the few that are still open after 400 sweeps to SciPy's active-set method.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +17,20 @@ SWEEPS_PER_CHECK = 10
 MAX_CHECKS = 40
 
 NEGLIGIBLE = 1e-60
-"""Components of so much less size than the largest: rounding errors would be their weights, and huge ones."""
+"""Components this much smaller than the largest get no weight: it would be a huge rounding error."""
 
 
 def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
     r"""Rows :math:`u_i = \arg\min_{u \ge 0} \tfrac12 u^\top G u - a_i^\top u`, from A = X C and G = CᵀC.
 
-    Components count alike, faint or bright: the problem is solved for columns of C of norm one. Column-wise
+    The problem is solved for columns of C of norm one, so that low-energy components count alike. Column-wise
     descent (HALS) does nearly all rows in a few sweeps. A row is finished when its KKT residual
     ‖u - max(0, u - g/L)‖, relative to its size, is below ``tol``. Rows that are still open after 400 sweeps
     (nearly collinear components) are solved by SciPy's active-set method.
     """
     scales = inverse_norms(gram.diagonal())
-    even = (gram * np.outer(scales, scales)).astype(gram.dtype)
-    solution = _solved(np.asfortranarray(product * scales, dtype=product.dtype), even, tol)
+    normalized = (gram * np.outer(scales, scales)).astype(gram.dtype)
+    solution = _solve_shared(np.asfortranarray(product * scales, dtype=product.dtype), normalized, tol)
     solution *= scales
     return solution
 
@@ -37,7 +42,7 @@ def inverse_norms(squares: Array) -> Array:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=seen)
 
 
-def _solved(product: Array, gram: Array, tol: float) -> Array:
+def _solve_shared(product: Array, gram: Array, tol: float) -> Array:
     rows, rank = product.shape
     solution = np.zeros((rows, rank), dtype=product.dtype, order="F")
     if rank == 0 or not gram.any():
@@ -58,11 +63,11 @@ def _solved(product: Array, gram: Array, tol: float) -> Array:
         if pending.size == 0:
             return solution
     if pending.size:
-        solution[pending] = _by_active_set(product[pending], gram)
+        solution[pending] = _solve_by_active_set(product[pending], gram)
     return solution
 
 
-def _by_active_set(product: Array, gram: Array) -> Array:
+def _solve_by_active_set(product: Array, gram: Array) -> Array:
     """Exact rows from a square root of G: with G = MᵀM and Mᵀb = a, min ‖Mu - b‖ over u ≥ 0."""
     values, vectors = np.linalg.eigh(gram.astype(np.float64))
     kept = values > values[-1] * len(values) * np.finfo(np.float64).eps
@@ -70,3 +75,53 @@ def _by_active_set(product: Array, gram: Array) -> Array:
     square_root = roots[:, None] * vectors[:, kept].T
     targets = (product.astype(np.float64) @ vectors[:, kept]) / roots
     return np.array([nnls(square_root, target)[0] for target in targets])
+
+
+def solve_nnls_each(product: Array, grams: Array, tol: float = 1e-6) -> Array:
+    r"""Rows :math:`u_i = \arg\min_{u \ge 0} \tfrac12 u^\top G_i u - a_i^\top u`, from A and G (n x r x r).
+
+    As `solve_nnls`, whose rows share one G: column-wise descent on all open rows at once, and what is still
+    open after 400 sweeps row by row.
+    """
+    scales = inverse_norms(np.einsum("ikk->ik", grams))
+    return _solve_each(product * scales, grams * scales[:, :, None] * scales[:, None, :], tol) * scales
+
+
+def _solve_each(product: Array, grams: Array, tol: float) -> Array:
+    rows, rank = product.shape
+    solution = np.zeros((rows, rank))
+    tolerance = np.maximum(tol * _root_condition(grams), 8 * float(np.finfo(np.float64).eps))
+    pending = np.flatnonzero(product.any(axis=1)) if rank else np.arange(0)
+    for _ in range(MAX_CHECKS):
+        if pending.size == 0:
+            return solution
+        u, a, G = solution[pending], product[pending], grams[pending]
+        inverse = _invert(np.einsum("ikk->ik", G))
+        for _ in range(SWEEPS_PER_CHECK):
+            for k in range(rank):
+                u[:, k] = _descend(u[:, k], a[:, k] - np.einsum("ij,ij->i", G[:, k], u), inverse[:, k])
+        solution[pending] = u
+        stepped = _descend(u, a - np.einsum("ikj,ij->ik", G, u), inverse)
+        size = np.maximum(np.linalg.norm(u, axis=1), np.linalg.norm(a * inverse, axis=1))
+        pending = pending[np.linalg.norm(u - stepped, axis=1) > tolerance[pending] * size]
+    for i in pending:
+        solution[i] = solve_nnls(product[i : i + 1], grams[i], tol)
+    return solution
+
+
+def _descend(u: Array, descent: Array, inverse: Array) -> Array:
+    return np.asarray(np.maximum(u + descent * inverse, 0.0))
+
+
+def _invert(curvature: Array) -> Array:
+    """1 / curvature, and zero where a component is not seen at all."""
+    return np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > 0)
+
+
+def _root_condition(grams: Array) -> Array:
+    """A short step sees little of a direction of small curvature: tolerances shrink with it."""
+    if grams.shape[1] == 0:
+        return np.zeros(len(grams))
+    values = np.linalg.eigvalsh(grams)
+    smallest, largest = np.maximum(values[:, 0], 0.0), values[:, -1]
+    return np.sqrt(np.divide(smallest, largest, out=np.zeros_like(largest), where=largest > 0))

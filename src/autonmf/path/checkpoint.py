@@ -1,29 +1,174 @@
 """A path on disk while it is searched: after each stop, all that is needed to go on from there.
 
-A checkpoint is a `Journal`. Its first record says which search it belongs to; then comes one a stop, with the
-visit and the arrays of the iterate, and one where a start has reached its end.
+A checkpoint is a `Journal`. Its first record says which search it belongs to: the same X, options and seed.
+Then comes a record for each stop, with the visit and the arrays of the iterate, and one where the path of an
+initial point has reached its end.
 """
 
 from __future__ import annotations
 
+import hashlib
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from importlib.metadata import version
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
-from autonmf._types import Array
-from autonmf.model.objective import Problem
-from autonmf.path.grids import Reached, Stop
-from autonmf.path.journal import Journal
-from autonmf.path.records import Entry
+from autonmf import kernels
+from autonmf._threads import one_pool
+from autonmf._types import Array, Lazy
+from autonmf.data import Data, Scaled, sums_of_squares
+from autonmf.losses import FrobeniusState, Problem
+from autonmf.path.grids import Stop
+from autonmf.path.journal import Entry, Journal
+from autonmf.path.options import PathOptions, default_max_rank
 from autonmf.path.result import Visit
-from autonmf.path.storage import visit_from
-from autonmf.solvers import State
+from autonmf.path.storage import read_visit
 
 ARRAYS = ("U", "V", "XtU", "gram_U", "gram_V")
-KNOWN = "XV"  # stored if it was known: a product made again later has other last bits
+KNOWN = "XV"  # stored if it was computed: a product made again later has other last bits
+
+WITHOUT_EFFECT = {"n_jobs", "callback", "checkpoint", "random_state", "time_budget"}
+"""Options that do not change what a complete path holds, or that are checked by themselves."""
+
+
+@contextmanager
+def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOptions, Checkpoint | None]]:
+    """The checkpoint that the options name, if any, and the options of a search that goes on from it.
+
+    A seed that was not given is drawn, and is that of the checkpoint when the search goes on.
+    """
+    if options.checkpoint is None:
+        yield options, None
+        return
+    given = _given_seed(options)
+    seed = int(np.random.default_rng().integers(2**31)) if given is None else given
+    identity = {"search": _describe_search(data, options), "seed": seed, "versions": _versions()}
+    checkpoint = Checkpoint.open(options.checkpoint, identity)
+    try:
+        _compare(checkpoint, identity, seed_matters=given is not None)
+        yield replace(options, random_state=int(checkpoint.identity["seed"])), checkpoint
+    finally:
+        checkpoint.journal.close()
+
+
+def _given_seed(options: PathOptions) -> int | None:
+    if options.time_budget is not None:
+        raise ValueError(
+            "a checkpoint is for paths that end by themselves: with time_budget the clock decides where they "
+            "end, and no two runs are alike. Leave out one of the two"
+        )
+    seed = options.random_state
+    if seed is None or isinstance(seed, int | np.integer):
+        return None if seed is None else int(seed)
+    raise ValueError("a path with a checkpoint needs an int, or None, as random_state: generators move on")
+
+
+def _compare(checkpoint: Checkpoint, now: dict[str, Any], *, seed_matters: bool) -> None:
+    """Refuse a checkpoint of another search; warn if last bits may differ."""
+    file, then = checkpoint.journal.file, checkpoint.identity
+    afresh = f"Name another file, or delete {file} to start afresh"
+    try:
+        different = _differences(then["search"], now["search"])
+        if seed_matters:
+            different |= _differences({"random_state": then["seed"]}, {"random_state": now["seed"]})
+        versions = _differences(then["versions"], now["versions"])
+        int(then["seed"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ValueError(f"the checkpoint {file} does not say what it belongs to. {afresh}") from None
+    if different:
+        raise ValueError(f"the checkpoint {file} belongs to another run: {_listed(different)}. {afresh}")
+    if "autonmf" in versions:
+        raise ValueError(f"the checkpoint {file} is from another version: {_listed(versions)}. {afresh}")
+    if versions:
+        warnings.warn(
+            f"the checkpoint {file} was begun elsewhere: {_listed(versions)}. The path goes on, but its last "
+            "digits may differ from those of a run that was never interrupted",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _differences(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    pairs = {name: (then.get(name), now.get(name)) for name in sorted({*then, *now})}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _listed(different: dict[str, tuple[Any, Any]]) -> str:
+    said = [f"{name} was {then}, is {now}" for name, (then, now) in different.items() if name != "X"]
+    entries = (
+        ["X has other entries, or another memory order"]
+        if "X" in different and "shape" not in different
+        else []
+    )
+    return ", ".join(entries + said)
+
+
+def _describe_search(data: Data, options: PathOptions) -> dict[str, Any]:
+    """What decides every bit of a path, as JSON would hold it."""
+    chosen = [f.name for f in fields(options) if f.name not in WITHOUT_EFFECT]
+    plain = {name: _plain(getattr(options, name)) for name in chosen}
+    if callable(options.budget):
+        given = None if isinstance(options.init, str) else np.shape(options.init[0])[-1]
+        first = min(given or options.max_rank or default_max_rank(data.shape), *data.shape)
+        plain["budget"] = [_plain(options.budget(rank)) for rank in range(options.min_rank, first + 1)]
+    shape = {"shape": list(data.shape), "dtype": np.dtype(data.dtype).name}
+    return plain | shape | {"X": fingerprint(data)}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, tuple | list):  # factors
+        return [_digest(np.asarray(factor, dtype=np.float64)) for factor in value]
+    return repr(value) if is_dataclass(value) else type(value).__qualname__
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "autonmf": version("autonmf"),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "kernels": kernels.BACKEND,
+    }
+
+
+def fingerprint(data: Data) -> str:
+    """A digest of X, from a pass over it, however it is stored.
+
+    Weighted squares of the rows notice every entry and its place; the residual of a fixed matrix tells
+    entries that are missing from zeros.
+    """
+    if isinstance(data, Scaled) and data.scaling.transposed:
+        data = data.flip()
+    n, m = data.shape
+    with one_pool():
+        squares = sums_of_squares(data, columns=_irregular(m)[:, None])[0]
+        if data.complete:
+            return _digest(squares)
+        size = np.sqrt(data.squared_norm() / (n * m))
+        U, V = (np.asfortranarray(v[:, None], data.dtype) for v in (size * _irregular(n), _irregular(m)))
+        return _digest(np.append(squares, data.squared_residual(U, V)))
+
+
+def _irregular(length: int) -> Array:
+    """Numbers between one and two, no two alike: the multiples of the golden ratio without their integers."""
+    multiples = np.arange(1, length + 1) * (0.5 * (5**0.5 - 1))
+    return np.asarray(1.0 + multiples % 1.0)
+
+
+def _digest(array: Array) -> str:
+    shape = repr(array.shape).encode()
+    return hashlib.sha256(shape + array.astype("<f8").tobytes()).hexdigest()
 
 
 @dataclass
@@ -45,16 +190,16 @@ class Checkpoint:
             if len(journal.entries) < 2:
                 journal.begin({"identity": identity})
             begun, *records = journal.entries
-            checkpoint = Checkpoint(journal, _dictionary(begun, "identity", journal))
+            checkpoint = Checkpoint(journal, _read_dictionary(begun, "identity", journal))
             for entry in records:
-                checkpoint._sort_in(entry)
+                checkpoint._add_record(entry)
         except BaseException:
             journal.close()
             raise
         return checkpoint
 
     def track(self, engine: str, start: int) -> Track:
-        """What is kept of one start. The path on X itself that may follow a compressed one has its own."""
+        """What is kept of one initial point, with or without compression."""
         return self.tracks.setdefault((engine, start), Track(self.journal, engine, start))
 
     @property
@@ -62,16 +207,16 @@ class Checkpoint:
         """Spent on the path before."""
         return max((r.visit.seconds for t in self.tracks.values() for r in t.records), default=0.0)
 
-    def _sort_in(self, entry: Entry) -> None:
+    def _add_record(self, entry: Entry) -> None:
         try:
             track = self.track(str(entry.label["engine"]), int(entry.label["start"]))
             if entry.label.get("end"):
                 track.finished = True
             else:
-                record = Record(entry, visit_from(entry.label["visit"]), float(entry.label["lam"]))
+                record = Record(entry, read_visit(entry.label["visit"]), float(entry.label["lam"]))
                 track.records.append(record)
         except (KeyError, TypeError, ValueError):
-            raise _unfit(self.journal) from None
+            raise _invalid(self.journal) from None
 
 
 class Record(NamedTuple):
@@ -79,12 +224,12 @@ class Record(NamedTuple):
 
     entry: Entry
     visit: Visit
-    lam: float  # in the solvers' units
+    lam: float  # in the units of the view
 
 
 @dataclass
 class Track:
-    """What is kept of one start."""
+    """What is kept of the path of one initial point."""
 
     journal: Journal
     engine: str
@@ -92,32 +237,34 @@ class Track:
     records: list[Record] = field(default_factory=list)
     finished: bool = False  # nothing comes after the last record
 
-    def stops(self, problem: Problem) -> Iterator[tuple[Visit, Reached]]:
-        """The stops so far, one in memory at a time; once."""
+    def stops(self, problem: Problem) -> Iterator[tuple[Visit, float, FrobeniusState, int]]:
+        """Visit, λ, state and number of each stop so far, one in memory at a time; once."""
         for count, record in enumerate(self.records, 1):
-            arrays = _unpacked(record.entry, self.journal, problem.data.shape)
+            arrays = _unpack(record.entry, self.journal, problem.data.shape)
             U, V, XtU, gram_U, gram_V = (arrays[name] for name in ARRAYS)
-            state = State(problem, U, V, XtU, gram_U, gram_V)
-            if KNOWN in arrays:
-                state.__dict__[KNOWN] = arrays[KNOWN]
-            yield record.visit, Reached(record.lam, state, count)
+            state = FrobeniusState.at(problem, U, V, XtU=XtU, gram_U=gram_U)
+            XV = Lazy.known(arrays[KNOWN]) if KNOWN in arrays else state.lazy_XV
+            yield record.visit, record.lam, replace(state, gram_V=gram_V, lazy_XV=XV), count
         self.records.clear()
 
     def add(self, visit: Visit, stop: Stop) -> None:
         """Keep a stop."""
         arrays = {name: getattr(stop.state, name) for name in ARRAYS}
-        if KNOWN in stop.state.__dict__:
+        if stop.state.lazy_XV.is_known:
             arrays[KNOWN] = stop.state.XV
-        label, body = _packed(arrays)
+        label, body = _pack(arrays)
         named = {"engine": self.engine, "start": self.start, "lam": stop.lam, "visit": list(visit)}
         self.journal.append_if_possible(named | label, body)
 
     def finish(self) -> None:
-        """Note that the start is at its end."""
+        """Note that the path is at its end, unless that is known."""
+        if self.finished:
+            return
+        self.finished = True
         self.journal.append_if_possible({"engine": self.engine, "start": self.start, "end": True})
 
 
-def _packed(arrays: dict[str, Array]) -> tuple[dict[str, Any], bytes]:
+def _pack(arrays: dict[str, Array]) -> tuple[dict[str, Any], bytes]:
     """A label that describes the arrays, and their bytes.
 
     The memory order is kept: sums and products over the same numbers in another order have other last bits.
@@ -130,7 +277,7 @@ def _packed(arrays: dict[str, Array]) -> tuple[dict[str, Any], bytes]:
     return {"arrays": described}, b"".join(bodies)
 
 
-def _unpacked(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[str, Array]:
+def _unpack(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[str, Array]:
     """The arrays of a record, refused unless they fit X and the record itself."""
     n, m = shape
     body, offset = journal.read(entry), 0
@@ -149,18 +296,18 @@ def _unpacked(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[st
         if not (fits and good and offset == len(body) and {*ARRAYS} <= {*arrays}):
             raise ValueError
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise _unfit(journal) from None
+        raise _invalid(journal) from None
     return arrays
 
 
-def _dictionary(entry: Entry, name: str, journal: Journal) -> dict[str, Any]:
+def _read_dictionary(entry: Entry, name: str, journal: Journal) -> dict[str, Any]:
     value = entry.label.get(name)
     if not isinstance(value, dict):
-        raise _unfit(journal)
+        raise _invalid(journal)
     return value
 
 
-def _unfit(journal: Journal) -> ValueError:
+def _invalid(journal: Journal) -> ValueError:
     return ValueError(
         f"the checkpoint {journal.file} holds records that are none of a path. Delete it, and the path "
         "starts afresh"

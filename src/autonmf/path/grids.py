@@ -1,21 +1,21 @@
 """Where the next λ is: the paper's adaptive grid, and the exact path from breakpoint to breakpoint.
 
-Both are generators of `Stop`s: they solve at a λ, hand the solution over, and go on from it.
+A grid answers two questions, and calls nothing back: where a path begins, and where it goes after a stop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from autonmf import kernels
 from autonmf._types import Array
-from autonmf.model.merging import cheapest_merger
-from autonmf.model.objective import Problem
-from autonmf.solvers import Budget, Run, Solver, State, Stopping
-from autonmf.solvers.blocks import breakpoints
+from autonmf.data.factors import sum_rows
+from autonmf.losses import FrobeniusState, Problem
+from autonmf.solvers import Budget, Run, Solver, Stopping
 
 CROSSING = 1e-8
 """ς: a λ is put this fraction above the breakpoint that it is to cross."""
@@ -24,27 +24,27 @@ PROGRESS = 2e-3
 """Within its budget the exact path leaves a rank once an iteration lowers the loss by less than this."""
 
 FIRST = 5
-"""Iterations at the first rank, at least: a random start is far from any solution."""
+"""Iterations at the first rank, at least: a random initial point is far from any solution."""
 
-Solve = Callable[[Solver, State, Stopping, int], Run]
-"""Run a solver from a state; the int is how many stops are still to come at most."""
+
+class Task(NamedTuple):
+    """What is to be solved next."""
+
+    lam: float
+    state: Any  # from where
+    stopping: Stopping
+    number: int  # of the stop that this becomes, from 1
+    n_left: int  # how many stops are still to come at most, this one included
 
 
 class Stop(NamedTuple):
-    """A λ, and the solution there, balanced."""
+    """A λ, and the solution there."""
 
     lam: float
-    run: Run
-    next_lam: float  # smallest breakpoint of the solution
-    state: State  # what the grid goes on from
-
-
-class Reached(NamedTuple):
-    """A stop that a path goes on from."""
-
-    lam: float
-    state: State
-    n_stops: int  # up to this one
+    run: Run  # with its state balanced, and without components that are zero
+    next_lam: float  # the smallest breakpoint of the solution
+    state: Any  # what the grid goes on from
+    number: int
 
 
 @dataclass(frozen=True)
@@ -64,137 +64,136 @@ class AdaptiveGrid:
 
     n_points: int = 30
 
-    def follow(
-        self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
-        lowest: int, after: Reached | None = None,
-    ) -> Iterator[Stop]:  # fmt: skip
-        next_lam: float | None
-        if after is None:
-            state, done = solver.init(problem, U, V), 0
-            start = _active(_U_breakpoints(state))
-            next_lam = float((1 + CROSSING) * start[0]) if len(start) > 1 else 0.0
-        else:
-            state, done = after.state, after.n_stops
-            next_lam = self._next(after, _active(_U_breakpoints(state)), lowest)
-        for i in range(done + 1, self.n_points + 1):
-            if next_lam is None:
-                return
-            lam = next_lam
-            result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points - i + 1)
-            paired = result.state.balanced().compact()
-            if paired.rank == 0 and i == 1 and lam > 0:  # a poor start: begin without a penalty
-                lam = 0.0
-                result = solve(solver, state.restarted(problem.at(lam)), stopping, self.n_points)
-                paired = result.state.balanced().compact()
-            if paired.rank == 0:
-                return
-            state = result.state
-            ahead = _active(_U_breakpoints(state))
-            yield Stop(lam, replace(result, state=paired), _first(ahead), state)
-            next_lam = self._next(Reached(lam, state, i), ahead, lowest)
+    def begin(
+        self, solver: Solver, problem: Problem, U: Any, V: Array, stopping: Stopping, lowest: int
+    ) -> Task:
+        """The first task of a path."""
+        state = solver.init(problem, U, V)
+        ahead = _active(_U_breakpoints(state))
+        lam = float((1 + CROSSING) * ahead[0]) if len(ahead) > 1 else 0.0
+        return self._task(lam, state, stopping, 1)
 
-    def _next(self, stop: Reached, ahead: Array, lowest: int) -> float | None:
-        """The λ after a stop; None if the path ends there."""
-        if stop.state.rank <= lowest or len(ahead) < 2 or stop.n_stops == self.n_points:
+    def reach(self, task: Task, result: Run) -> Stop:
+        """The stop that the solution of a task is."""
+        paired = self.solution(result.state)
+        state = result.state if paired.rank else task.state
+        ahead = _active(_U_breakpoints(state)) if paired.rank else np.zeros(0)
+        return Stop(task.lam, replace(result, state=paired), _smallest(ahead), state, task.number)
+
+    def resume(self, lam: float, state: FrobeniusState, run: Run, index: int) -> Stop:
+        """A stop of an earlier run of the same path."""
+        return Stop(lam, run, 0.0, state, index)
+
+    def go_on(self, stop: Stop, stopping: Stopping, lowest: int) -> Task | None:
+        """The task after a stop; None if the path ends there."""
+        if stop.run.state.rank == 0:
+            if stop.number > 1 or stop.lam == 0.0:
+                return None
+            return self._task(0.0, stop.state, stopping, 1)  # a poor start: begin without a penalty
+        ahead = _active(_U_breakpoints(stop.state))
+        if stop.state.rank <= lowest or len(ahead) < 2 or stop.number == self.n_points:
             return None
         reach = (1 + CROSSING) * ahead[-2]
-        return float(max(stop.lam, stop.lam + (reach - stop.lam) / (self.n_points - stop.n_stops)))
+        lam = float(max(stop.lam, stop.lam + (reach - stop.lam) / (self.n_points - stop.number)))
+        return self._task(lam, stop.state, stopping, stop.number + 1)
 
     @staticmethod
-    def solution(state: State) -> State:
-        """The solution at a stop that went on from ``state``."""
-        return state.balanced().compact()
+    def solution(state: FrobeniusState) -> FrobeniusState:
+        """The solution at a stop that the path went on from at ``state``."""
+        return state.balance().compact()
+
+    def _task(self, lam: float, state: FrobeniusState, stopping: Stopping, index: int) -> Task:
+        restarted = state.restart(state.problem.at(lam))
+        return Task(lam, restarted, stopping, index, self.n_points - index + 1)
 
 
 @dataclass(frozen=True)
-class ExactPath:
+class ExactGrid:
     """Every rank, one after another.
 
     On a plateau λ only sets a threshold, so the solution at rank q is computed with no column at risk; the
     smallest breakpoint of both its blocks is the λ where the plateau ends. There one component must go. The
     proximal step would drop the weakest; we merge the two whose merger costs least, which raises the loss by
-    less (`autonmf.model.merging`) and leads to better solutions: the weakest component may be a real one
+    less (`autonmf.model.components`) and leads to better solutions: the weakest component may be a real one
     while a stronger one is there twice. λ is the running maximum of the breakpoints; a rank whose own
     breakpoint is below it has a plateau of length zero.
     """
 
-    budget: Callable[[int], Budget] | None = None  # iterations at a rank; None: until the stop rule holds
-    lambdas: bool = True  # False: nobody asks where plateaus end, and all are left at 0
+    budget: Callable[[int], Budget] | None = None  # iterations at a rank; None: until a criterion is met
+    lambdas: bool = True  # False: the ends of plateaus are found later, and all λ are 0 until then
 
-    def follow(
-        self, solver: Solver, problem: Problem, U: Array, V: Array, stopping: Stopping, solve: Solve,
-        lowest: int, after: Reached | None = None,
-    ) -> Iterator[Stop]:  # fmt: skip
-        problem = problem.at(0.0)
-        solver = solver.plateau()
-        if after is None:
-            lam, state = 0.0, solver.init(problem, U, V)
-        elif after.state.rank <= lowest:
-            return
-        else:
-            lam, state = self._next(after.lam, after.state, self._ahead(after.state))
-        first = after is None
-        while True:
-            rule = self._stopping(stopping, state.rank, first=first)
-            result = solve(solver, state, rule, max(state.rank - lowest, 0) + 1)
-            state = result.state.balanced().compact()
-            if state.rank == 0:
-                return
-            ahead = self._ahead(state)
-            yield Stop(lam, replace(result, state=state), _first(ahead), state)
-            if state.rank <= lowest:
-                return
-            lam, state = self._next(lam, state, ahead)
-            first = False
+    def begin(
+        self, solver: Solver, problem: Problem, U: Any, V: Array, stopping: Stopping, lowest: int
+    ) -> Task:
+        """The first task of a path."""
+        return self._task(0.0, solver.init(problem.at(0.0), U, V), stopping, 1, lowest)
+
+    def reach(self, task: Task, result: Run) -> Stop:
+        """The stop that the solution of a task is."""
+        state = result.state.balance().compact()
+        end = end_of_plateau(state) if self.lambdas and state.rank else 0.0
+        return Stop(task.lam, replace(result, state=state), end, state, task.number)
+
+    def resume(self, lam: float, state: FrobeniusState, run: Run, index: int) -> Stop:
+        """A stop of an earlier run of the same path."""
+        return Stop(lam, run, end_of_plateau(state) if self.lambdas else 0.0, state, index)
+
+    def go_on(self, stop: Stop, stopping: Stopping, lowest: int) -> Task | None:
+        """The task after a stop; None if the path ends there."""
+        if stop.state.rank <= lowest:
+            return None
+        lam = max(stop.lam, (1 + CROSSING) * stop.next_lam)
+        return self._task(lam, stop.state.merge(), stopping, stop.number + 1, lowest)
 
     @staticmethod
-    def solution(state: State) -> State:
-        """The solution at a stop that went on from ``state``."""
+    def solution(state: Any) -> Any:
+        """The solution at a stop that the path went on from at ``state``."""
         return state
 
-    def _ahead(self, state: State) -> Array:
-        return breakpoints_of(state) if self.lambdas else np.zeros(1)
-
-    def _next(self, lam: float, state: State, ahead: Array) -> tuple[float, State]:
-        """The λ after a stop, and the start there."""
-        return max(lam, float((1 + CROSSING) * ahead.min())), self.one_fewer(state)
-
-    @staticmethod
-    def one_fewer(state: State) -> State:
-        """The start at the next rank: two components merged."""
-        return state.merged(cheapest_merger(state.gram_U, state.gram_V))
-
-    def _stopping(self, stopping: Stopping, rank: int, *, first: bool) -> Stopping:
-        """The stop rule at a rank: within its budget, and only as long as there is progress."""
+    def _task(self, lam: float, state: Any, stopping: Stopping, index: int, lowest: int) -> Task:
+        n_left = max(state.rank - lowest, 0) + 1
         if self.budget is None:
-            return stopping
-        fewest, most = self.budget(rank)
-        if first:  # from a random start
+            return Task(lam, state, stopping, index, n_left)
+        fewest, most = self.budget(state.rank)
+        if index == 1:  # from a random point
             fewest, most = max(fewest, FIRST), max(most, FIRST)
         most = min(stopping.max_iter, most)
         # The paper's criteria need more iterations than a budget has: a window of its length rests them.
-        return replace(stopping, max_iter=most, rank_window=most, progress=PROGRESS, min_iter=fewest)
+        within = replace(stopping, max_iter=most, rank_window=most, progress=PROGRESS, min_iter=fewest)
+        return Task(lam, state, within, index, n_left)
 
 
-Grid = AdaptiveGrid | ExactPath
+Grid = AdaptiveGrid | ExactGrid
 
 
-def breakpoints_of(state: State) -> Array:
-    """The λ at which each component would be dropped from either block."""
-    return np.minimum(_U_breakpoints(state), _V_breakpoints(state))
+def breakpoints(problem: Problem, block: Any, product: Any, gram: Array) -> Array:
+    """The λ at which each column of the block would be dropped: ½γ‖column of the forward step‖²."""
+    gamma = problem.step_size(gram)
+    norms = sum_rows(_forward_norms, block, product, gram, problem.mu, gamma)
+    return problem.penalty.breakpoints(norms, gamma)
 
 
-def _U_breakpoints(state: State) -> Array:
+def end_of_plateau(state: FrobeniusState) -> float:
+    """The smallest λ at which a component would be dropped from either block."""
+    ahead = np.minimum(_U_breakpoints(state), _V_breakpoints(state))
+    return float(ahead.min())
+
+
+def _U_breakpoints(state: FrobeniusState) -> Array:
     return breakpoints(state.problem, state.U, state.XV, state.gram_V)
 
 
-def _V_breakpoints(state: State) -> Array:
+def _V_breakpoints(state: FrobeniusState) -> Array:
     return breakpoints(state.problem, state.V, state.XtU, state.gram_U)
 
 
-def _first(values: Array) -> float:
-    """The smallest nonzero breakpoint, or 0 if there is none."""
-    return float(values[values > 0].min()) if np.any(values > 0) else 0.0
+def _forward_norms(block: Array, product: Array, gram: Array, mu: float, gamma: float) -> Array:
+    return np.asarray(kernels.forward_step(block, product, gram, mu, gamma)[1])
+
+
+def _smallest(values: Array) -> float:
+    """The first of increasing values, or 0 if there is none."""
+    return float(values[0]) if len(values) else 0.0
 
 
 def _active(values: Array) -> Array:

@@ -1,21 +1,47 @@
-"""An append-only file: a crash at any moment leaves every record but the last one readable."""
+"""An append-only file: a crash at any moment leaves every record but the last one readable.
+
+It begins with a line that names the format. A record is a head (lengths and checksums), a label in JSON and a
+body of bytes, and can tell whether it is whole.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import struct
 import sys
 import threading
 import warnings
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
 from os import PathLike
-from typing import Any
-
-from autonmf.path.records import MAGIC, Entry, body_of, packed, scanned
+from typing import Any, NamedTuple
 
 if sys.platform != "win32":
     import fcntl
+
+FAMILY = b"autonmf checkpoint "
+VERSION = 2
+MAGIC = FAMILY + b"%d\n" % VERSION
+LENGTHS = struct.Struct("<IQI")  # length of the label, of the body, checksum of both
+CHECKSUM = struct.Struct("<I")  # of the lengths
+HEAD = LENGTHS.size + CHECKSUM.size
+LONGEST_LABEL = 1 << 20
+CHUNK = 1 << 20
+
+
+class Entry(NamedTuple):
+    """A whole record."""
+
+    label: dict[str, Any]
+    offset: int  # of the body
+    length: int
+
+
+class Damaged(ValueError):
+    """A record that is not what was written, with others after it."""
 
 
 @dataclass
@@ -43,10 +69,10 @@ class Journal:
             It is not a journal, or a damaged one.
         """
         name = os.fspath(file)
-        stream = _opened(name)
+        stream = _open_file(name)
         try:
             _lock(stream, name)
-            return Journal(stream, name, *scanned(stream, name))
+            return Journal(stream, name, *scan_records(stream, name))
         except BaseException:
             stream.close()
             raise
@@ -59,7 +85,7 @@ class Journal:
     def read(self, entry: Entry) -> bytearray:
         """The body of a record."""
         with self._mutex:
-            return body_of(self.stream, entry)
+            return read_body(self.stream, entry)
 
     def begin(self, label: dict[str, Any]) -> None:
         """Empty the file and add a first record."""
@@ -72,7 +98,7 @@ class Journal:
 
     def append(self, label: dict[str, Any], body: bytes = b"") -> Entry:
         """Add a record that survives whatever comes next, or leave the file as it was and raise."""
-        start = packed(label, body)
+        start = pack_record(label, body)
         with self._mutex:
             try:
                 os.ftruncate(self.stream.fileno(), self.end)  # without what a crash left
@@ -104,7 +130,7 @@ class Journal:
             )
 
 
-def _opened(name: str) -> FileIO:
+def _open_file(name: str) -> FileIO:
     if os.path.exists(name) and not os.path.isfile(name):
         raise ValueError(f"the checkpoint {name} is a folder or a device; give the name of a file")
     try:
@@ -131,3 +157,101 @@ def _write(stream: FileIO, part: bytes) -> None:
     view = memoryview(part)
     while view:
         view = view[stream.write(view) :]
+
+
+def pack_record(label: dict[str, Any], body: bytes) -> bytes:
+    """Head and label of a record; the body follows."""
+    text = json.dumps(label).encode()
+    lengths = LENGTHS.pack(len(text), len(body), zlib.crc32(body, zlib.crc32(text)))
+    return lengths + CHECKSUM.pack(zlib.crc32(lengths)) + text
+
+
+def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int]:
+    """The whole records, and where the last one ends.
+
+    What a crash left of the last record is passed over; what is no journal, or was damaged, is refused.
+    """
+    size = os.fstat(stream.fileno()).st_size
+    _fill(stream, start := bytearray(min(size, len(MAGIC))))
+    if size < len(MAGIC) and MAGIC.startswith(start):
+        return [], 0
+    if start != MAGIC:
+        raise ValueError(_describe_foreign(bytes(start), name))
+    entries: list[Entry] = []
+    end = len(MAGIC)
+    while end < size:
+        try:
+            entry = _read_entry(stream, end, size)
+        except (ValueError, RecursionError):
+            raise Damaged(
+                f"the checkpoint {name} is damaged at byte {end}. Delete it, and the path starts afresh"
+            ) from None
+        if entry is None:
+            break
+        entries.append(entry)
+        end = entry.offset + entry.length
+    return (entries, end) if entries else ([], 0)
+
+
+def read_body(stream: FileIO, entry: Entry) -> bytearray:
+    """The bytes of a record."""
+    body = bytearray(entry.length)
+    stream.seek(entry.offset)
+    _fill(stream, body)
+    return body
+
+
+def _describe_foreign(start: bytes, name: str) -> str:
+    if start.startswith(FAMILY):
+        return (
+            f"the checkpoint {name} has another format than version {VERSION}, which this autonmf knows. "
+            "Update autonmf, or delete the file to start afresh"
+        )
+    return f"{name} is not a checkpoint of autonmf. Name another file; this one is left as it is"
+
+
+def _read_entry(stream: FileIO, start: int, size: int) -> Entry | None:
+    """The record at an offset; None if it is what a crash left of the last one."""
+    if start + HEAD > size:
+        return None
+    stream.seek(start)
+    _fill(stream, head := bytearray(HEAD))
+    n_label, n_body, checksum = LENGTHS.unpack_from(head)
+    sound = CHECKSUM.unpack_from(head, LENGTHS.size)[0] == zlib.crc32(head[: LENGTHS.size])
+    if not sound or n_label > LONGEST_LABEL:
+        if _has_only_zeros(stream, start, size):  # the length was written, not yet the content
+            return None
+        raise ValueError("its head is damaged")
+    end = start + HEAD + n_label + n_body
+    if end > size:
+        return None
+    _fill(stream, text := bytearray(n_label))
+    if _sum_bytes(stream, n_body, zlib.crc32(text)) != checksum:
+        if end == size:
+            return None
+        raise ValueError("its content is damaged")
+    label = json.loads(text)
+    if not isinstance(label, dict):
+        raise ValueError("its label is none")
+    return Entry(label, end - n_body, n_body)
+
+
+def _sum_bytes(stream: FileIO, length: int, checksum: int) -> int:
+    for done in range(0, length, CHUNK):
+        _fill(stream, chunk := bytearray(min(CHUNK, length - done)))
+        checksum = zlib.crc32(chunk, checksum)
+    return checksum
+
+
+def _has_only_zeros(stream: FileIO, start: int, size: int) -> bool:
+    stream.seek(start)
+    return not any(any(stream.read(CHUNK) or b"") for _ in range(start, size, CHUNK))
+
+
+def _fill(stream: FileIO, buffer: bytearray) -> None:
+    view = memoryview(buffer)
+    while view:
+        count = stream.readinto(view)
+        if not count:
+            raise ValueError("the file became shorter while it was read")
+        view = view[count:]

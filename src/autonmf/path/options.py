@@ -1,4 +1,4 @@
-"""What a path search may be asked for, checked in one place."""
+"""What a path search may be asked for: every default and every check, in one place."""
 
 from __future__ import annotations
 
@@ -12,13 +12,31 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Seed
-from autonmf.path.checkpoint import Checkpoint
-from autonmf.path.follow import Callback
-from autonmf.path.grids import AdaptiveGrid, ExactPath, Grid
-from autonmf.path.workspace import ENGINES
-from autonmf.solvers import Budget, Solver, Stopping, make_solver
+from autonmf.data.validation import MISSING
+from autonmf.losses import MU
+from autonmf.path.grids import AdaptiveGrid, ExactGrid, Grid
+from autonmf.solvers import SOLVERS, ActiveSet, Budget, Hals, Solver, Stopping, make_solver
 
 GRIDS = ("exact", "adaptive")
+SOLVER_NAMES = ("auto", *SOLVERS)
+ENGINES = ("auto", "direct", "compressed")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a path is, passed to ``callback`` after each iteration."""
+
+    start: int  # which initial point, from 0
+    n_starts: int
+    max_rank: int
+    rank: int
+    iteration: int  # at this λ
+    relative_loss: float  # loss / ½‖X‖²
+    seconds: float  # since the path began
+
+
+Callback = Callable[[Progress], bool | None]
+"""Returning True ends the path."""
 
 
 def default_max_rank(shape: tuple[int, int]) -> int:
@@ -32,11 +50,11 @@ class PathOptions:
 
     max_rank: int | None = None
     min_rank: int = 1
-    solver: str | Solver = "pasm"
+    solver: str | Solver = "auto"
     grid: str = "exact"
     n_points: int = 30
     budget: str | Callable[[int], int] = "auto"
-    mu: float = 1e-8
+    mu: float = MU
     delta: float = 1e-6
     tol: float = 1e-4
     max_iter: int = 2000
@@ -44,15 +62,13 @@ class PathOptions:
     n_starts: int = 1
     engine: str = "auto"
     scale: bool = True
-    lambdas: bool = True  # False: the exact path need not find the ends of its plateaus
-    exact_losses: bool = True  # False: single precision will do, which is off by 1e-6 of ‖X‖²
+    equilibrate: bool = False
+    missing: str = "error"
     time_budget: float | None = None
     n_jobs: int | None = None
     callback: Callback | None = None
-    keep_partial: bool = True  # on Ctrl-C, return what there is
-    random_state: Seed = None
     checkpoint: str | PathLike[str] | None = None
-    saved: Checkpoint | None = None  # the same, opened by `checkpointed`
+    random_state: Seed = None
 
     def __post_init__(self) -> None:
         _check_positive(
@@ -69,13 +85,16 @@ class PathOptions:
                 raise ValueError("time_budget must be a positive number of seconds, got 0")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be a function or None, got {self.callback!r}")
+        if self.missing not in MISSING:
+            raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}, got {self.missing!r}")
         if self.engine not in ENGINES:
             raise ValueError(f"unknown engine {self.engine!r}; choose one of {', '.join(ENGINES)}")
         pair = isinstance(self.init, tuple | list) and len(self.init) == 2
         if not (pair or isinstance(self.init, str)):
             raise ValueError(f"init must be a name or a pair (U, V), got {type(self.init).__name__}")
-        make_solver(self.solver)
         self.make_grid()
+        if isinstance(self.make_solver(), Hals) and self.grid != "exact":
+            raise ValueError('solver="hals" has no penalty to follow a grid of λ with; use grid="exact"')
 
     @property
     def too_heavy(self) -> str:
@@ -83,37 +102,42 @@ class PathOptions:
         return f"every component became zero: mu={self.mu:g} is too heavy for these data; lower mu"
 
     @property
-    def on(self) -> str:
-        """The engine. The paper's grid is followed as the paper has it: X as it lies, read at every step."""
-        return "direct" if self.engine == "auto" and self.grid != "exact" else self.engine
-
-    @property
     def stopping(self) -> Stopping:
         return Stopping(tol=self.tol, tol_gradient=10 * self.tol, max_iter=self.max_iter)
+
+    def chosen_engine(self) -> str:
+        """The engine. The paper's grid is followed as the paper has it: X is read at every step."""
+        return "direct" if self.engine == "auto" and self.grid != "exact" else self.engine
 
     def deadline(self, began: float) -> float:
         """When the time budget is spent, by the clock that ``began`` was read from."""
         return math.inf if self.time_budget is None else began + self.time_budget
 
-    def make_grid(self) -> Grid:
-        """The grid by its name."""
+    def make_solver(self) -> Solver:
+        """The algorithm: by default HALS on the exact path, and PASM on the paper's grid."""
+        if isinstance(self.solver, str) and self.solver == "auto":
+            return Hals() if self.grid == "exact" else ActiveSet()
+        return make_solver(self.solver)
+
+    def make_grid(self, *, lambdas: bool = True) -> Grid:
+        """The grid by its name; an exact one need not find the ends of its plateaus."""
         if self.grid == "adaptive":
             return AdaptiveGrid(self.n_points)
         if self.grid != "exact":
             raise ValueError(f"unknown grid {self.grid!r}; choose one of {', '.join(GRIDS)}")
         if callable(self.budget):
-            return ExactPath(_fixed(self.budget), self.lambdas)
+            return ExactGrid(_check_budget(self.budget), lambdas)
         if self.budget == "full":
-            return ExactPath(None, self.lambdas)
+            return ExactGrid(None, lambdas)
         if self.budget == "auto":
-            return ExactPath(make_solver(self.solver).plateau().budget, self.lambdas)
+            return ExactGrid(self.make_solver().budget, lambdas)
         raise ValueError(f"unknown budget {self.budget!r}; choose 'auto', 'full' or a function of the rank")
 
     def first_rank(self, shape: tuple[int, int]) -> int:
         """The rank to start from, for X of this shape."""
         if not isinstance(self.init, str):
             given = self._given_rank()
-            return self._at_least(given) if given else given  # no column: initial_point says what is wrong
+            return self._check_first(given) if given else given  # no column: check_factors says what is wrong
         first = self.max_rank if self.max_rank is not None else max(default_max_rank(shape), self.min_rank)
         if first > min(shape):
             warnings.warn(
@@ -123,7 +147,7 @@ class PathOptions:
                 stacklevel=4,
             )
             first = min(shape)
-        return self._at_least(int(first))
+        return self._check_first(int(first))
 
     def settings(self) -> dict[str, Any]:
         """What is worth remembering beside a path, as JSON would hold it."""
@@ -141,7 +165,7 @@ class PathOptions:
             "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
         }
 
-    def _at_least(self, first: int) -> int:
+    def _check_first(self, first: int) -> int:
         if self.min_rank > first:
             raise ValueError(f"min_rank={self.min_rank} is more than the first rank of the path, {first}")
         return first
@@ -166,7 +190,7 @@ def _check_numbers(**values: Any) -> None:
             raise ValueError(f"{name} must be a nonnegative number, got {value!r}")
 
 
-def _fixed(iterations: Callable[[int], int]) -> Callable[[int], Budget]:
+def _check_budget(iterations: Callable[[int], int]) -> Callable[[int], Budget]:
     """A caller's own number of iterations at a rank, checked when it is used."""
 
     def budget(rank: int) -> Budget:

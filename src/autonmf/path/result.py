@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from autonmf._plots import Plottable
 from autonmf._types import Array
 
 
@@ -21,7 +20,7 @@ class PathPoint:
     loss: float  # ½‖X - UVᵀ‖²
     lam: float  # the λ at which the path reached it
     n_iter: int  # iterations spent at that λ
-    on_X: bool = True  # False: the loss was seen through a compression of X
+    on_X: bool = True  # False: the loss is that of a compression of X
 
     @property
     def rank(self) -> int:
@@ -43,22 +42,22 @@ class Visit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a rule may look at: X and its evened copy Y along the path of Y.
+    """What a rule may look at: X and its equilibrated form Y along the path of Y.
 
-    Losses and squares are shares of ‖X‖² and ‖Y‖².
+    Losses and squares are fractions of ‖X‖² and ‖Y‖².
     """
 
     shape: tuple[int, int]
     ranks: Array  # visited, increasing
     losses: Array  # ‖Y - UVᵀ‖² at each of them
-    losses_of_X: Array  # ‖X - UVᵀ‖² of the same solutions, scaled back, at ranks[: len(losses_of_X)]
+    losses_of_X: Array  # ‖X - UVᵀ‖² of the points of X, at ranks[: len(losses_of_X)]
     spectrum: Array  # σ₁², σ₂², ... of Y; a few more than the largest rank
     spectrum_of_X: Array  # of X
     complete: bool = True  # False if the path was interrupted
 
 
 @dataclass(frozen=True, eq=False)
-class RankPath(Plottable):
+class RankPath:
     """Every rank's best solution, and the λ visited on the way.
 
     λ, μ and δ are in the units of X: with X divided by its scale s for the computation they are
@@ -74,7 +73,7 @@ class RankPath(Plottable):
     delta: float
     complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
-    evidence: Evidence | None = None  # of a path by way of the evened copy
+    evidence: Evidence | None = None  # of a path that followed the equilibrated X
 
     @property
     def ranks(self) -> Array:
@@ -88,7 +87,7 @@ class RankPath(Plottable):
 
     @property
     def relative_losses(self) -> Array:
-        """`losses` divided by ½‖X‖²: the share of the energy of X that is not explained."""
+        """`losses` divided by ½‖X‖²: the fraction of the energy of X that is not explained."""
         return self.losses / (0.5 * self.squared_norm)
 
     @property
@@ -102,8 +101,8 @@ class RankPath(Plottable):
         return 0.5 * max(self.squared_norm - self.spectral_norm**2, 0.0)
 
     def computed(self) -> RankPath:
-        """The path with U as ordinary arrays, which they may not be where X is a Dask array."""
-        return self
+        """The path with U as ordinary arrays; where X is a Dask array they are lazy Dask arrays."""
+        return replace(self, points=tuple(replace(point, U=np.asarray(point.U)) for point in self.points))
 
     def at_rank(self, rank: int) -> PathPoint:
         """The best solution at ``rank``.
@@ -119,11 +118,17 @@ class RankPath(Plottable):
         visited = ", ".join(map(str, self.ranks))
         raise ValueError(f"rank {rank!r} is not on this path; it visited {visited}")
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the path and return its display; ``options`` are those of `PathDisplay.plot`."""
+        from autonmf.plotting import PathDisplay
+
+        return PathDisplay.from_path(self).plot(ax, **options)
+
     def save(self, file: str | PathLike[str]) -> None:
         """Write the path to one file (npz with JSON, no pickle)."""
         from autonmf.path.storage import save_path
 
-        save_path(self, file)
+        save_path(self.computed(), file)
 
     @staticmethod
     def load(file: str | PathLike[str]) -> RankPath:
@@ -137,22 +142,3 @@ class RankPath(Plottable):
         ranks = self.ranks
         state = "" if self.complete else ", incomplete"
         return f"RankPath({n} x {m}, ranks {ranks[-1]}..{ranks[0]}, {len(self.visits)} λ{state})"
-
-
-class BestByRank:
-    """The point of least loss at each rank; of equal ones that of the first start. Others are not kept."""
-
-    def __init__(self) -> None:
-        self._best: dict[int, tuple[float, int, PathPoint]] = {}
-
-    def add(self, *points: PathPoint, start: int = 0) -> None:
-        """Look at more points; in which order does not matter, but within one start."""
-        for point in points:
-            known = self._best.get(point.rank)
-            if known is None or (point.loss, start) < known[:2]:
-                self._best[point.rank] = point.loss, start, point
-
-    @property
-    def points(self) -> tuple[PathPoint, ...]:
-        """By increasing rank."""
-        return tuple(self._best[rank][-1] for rank in sorted(self._best))

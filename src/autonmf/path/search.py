@@ -1,26 +1,127 @@
-"""`rank_path`: from X to a `RankPath`."""
+"""The search: prepare X, walk along the grid, and come back to X with every rank's best solution."""
 
 from __future__ import annotations
 
+import math
+import time
+import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
-from autonmf._types import Seed
-from autonmf.data import Data, as_weighted_data
-from autonmf.data.dask import as_spread_data
-from autonmf.data.spread import Tall, is_dask, workers_of
-from autonmf.path.evened import explore_evened
-from autonmf.path.explore import explore
-from autonmf.path.follow import Callback
-from autonmf.path.options import PathOptions
-from autonmf.path.plateaus import with_plateaus
-from autonmf.path.rescaling import rescaled, scaled_init
-from autonmf.path.result import RankPath
-from autonmf.path.resume import checkpointed
-from autonmf.path.spread import refuse_unsupported
-from autonmf.solvers import Solver
+import numpy as np
+
+from autonmf._threads import one_pool
+from autonmf._types import Array, Lazy, Seed, as_generator
+from autonmf.data import Data, OpenedData, as_rows
+from autonmf.data.factors import as_factor
+from autonmf.distributed import open_data
+from autonmf.losses import FROBENIUS
+from autonmf.model.components import balance
+from autonmf.path.checkpoint import Checkpoint, open_checkpoint
+from autonmf.path.options import Callback, PathOptions
+from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
+from autonmf.path.unscale import Unscaler, find_plateaus
+from autonmf.path.view import View, prepare, prepare_like
+from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
+from autonmf.solvers import HIGH_RANK, Solver
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search found. What no rule reads is left to `finish`: high ranks, the fallback, and λ."""
+
+    opened: OpenedData
+    path: RankPath  # of ``opened.data``
+    unscaler: Unscaler
+    pending: tuple[Solution, ...] = ()  # solutions at ranks above those of ``path``
+    plateaus: bool = False  # whether the λ of the points are still to be found
+
+    @property
+    def view(self) -> View:
+        """X as it was prepared: what a polish goes on from."""
+        return self.unscaler.view
+
+    def at_rank(self, rank: int) -> PathPoint:
+        """The point at a rank that was visited."""
+        for solution in self.pending:
+            if solution.rank == rank:
+                with one_pool():
+                    return self.unscaler.to_point(solution)
+        return self.path.at_rank(rank)
+
+    def finish(self) -> RankPath:
+        """The path of X with all its points, and the λ of each; losses never rise on an exact path."""
+        path, unscaler = self.path, self.unscaler
+        with one_pool():
+            path = replace(path, points=(*path.points, *map(unscaler.to_point, self.pending)))
+            if path.settings["grid"] == "exact":
+                path = _replace_points(path, tuple(unscaler.make_monotone(path.points)))
+            if self.plateaus:
+                path = find_plateaus(path, self.view)
+        return replace(path, points=tuple(map(self._present, path.points)))
+
+    def finish_later(self) -> Lazy[RankPath]:
+        """`finish` when the path is read, if that needs no more of X than a copy no larger than the path."""
+        points: tuple[PathPoint | Solution, ...] = (*self.path.points, *self.pending)
+        if not self.opened.keeps_rows_remote:
+            unscaler = self.unscaler.without_X(sum(point.U.nbytes + point.V.nbytes for point in points))
+            if unscaler is not None:
+                opened = replace(self.opened, data=unscaler.view.data)
+                return Lazy(replace(self, opened=opened, unscaler=unscaler).finish)
+        return Lazy.known(self.finish())
+
+    def _present(self, point: PathPoint) -> PathPoint:
+        """A point as the caller sees it. With weights the factors are of X, the loss is weighted."""
+        U, V = self.opened.present_rows(point.U, point.V, project_rows), point.V
+        if self.opened.weighted:
+            factors = balance(*self.opened.scaling.to_original(U, V), sort=True)
+            U, V = (as_factor(factor, point.V.dtype) for factor in factors)
+        return replace(point, U=U, V=V)
+
+
+def search(
+    opened: OpenedData,
+    options: PathOptions,
+    *,
+    checkpoint: Checkpoint | None = None,
+    keep_partial: bool = True,
+) -> SearchResult:
+    """Search a path of X.
+
+    The grid is followed on X in other units or, where the options say so, on X with rows and columns of
+    comparable norm; on a compression of either where that pays, and once more without it where the first
+    solution shows that it is unreliable. The solutions come back to X here, and nowhere else.
+    """
+    data = opened.data
+    opened.check_options(options)
+    began = time.monotonic() - (checkpoint.seconds if checkpoint else 0.0)
+    max_rank = options.first_rank(data.shape)
+    rng = as_generator(options.random_state)
+    *generators, sketch = rng.spawn(options.n_starts + 1)
+    with one_pool():
+        view = prepare(data, options, max_rank, sketch)
+        walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
+        walked = None
+        with suppress(CompressionUnreliable):
+            walked = walk(view).walk_all(keep_partial=keep_partial)
+        if walked is None:  # by now nothing refers to the compression any more
+            view = view.direct()
+            walked = walk(view).walk_all(keep_partial=keep_partial)
+        if not walked.visits:
+            raise ValueError(options.too_heavy)
+        result = partial(_equilibrated_result, rng=rng) if options.equilibrate else _plain_result
+        try:
+            return result(opened, view, walked, options, options.deadline(began))
+        except KeyboardInterrupt:
+            if not keep_partial:
+                raise
+            _warn_of_rising_losses(stacklevel=4)
+            walked.complete = False
+            return result(opened, view, walked, options, -math.inf)
 
 
 def rank_path(
@@ -28,7 +129,7 @@ def rank_path(
     max_rank: int | None = None,
     *,
     min_rank: int = 1,
-    solver: str | Solver = "pasm",
+    solver: str | Solver = "auto",
     grid: str = "exact",
     n_points: int = 30,
     budget: str | Callable[[int], int] = "auto",
@@ -40,7 +141,7 @@ def rank_path(
     n_starts: int = 1,
     engine: str = "auto",
     scale: bool = True,
-    evened: bool = False,
+    equilibrate: bool = False,
     time_budget: float | None = None,
     n_jobs: int | None = None,
     callback: Callback | None = None,
@@ -68,8 +169,9 @@ def rank_path(
         largest rank of the path may be smaller.
     min_rank : int
         Where the path ends.
-    solver : {"pasm", "s-ipalm", "ipalm", "palm"} or Solver
-        The algorithm.
+    solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"} or Solver
+        The algorithm. "auto" is "hals" (sweeps over the columns, with no penalty) on the exact path, and
+        "pasm" on the adaptive grid. The last four are the paper's.
     grid : {"exact", "adaptive"}
         "exact" goes from breakpoint to breakpoint and visits every rank; "adaptive" is the paper's
         grid of at most ``n_points`` values of λ, which can jump over ranks.
@@ -77,19 +179,19 @@ def rank_path(
         N_λ of the adaptive grid.
     budget : "auto", "full" or callable
         Iterations at each rank of the exact path: "auto" spends few at high ranks; "full" iterates
-        until the stop rule holds, as the adaptive grid always does; a function of the rank.
+        until a stopping criterion holds, as the adaptive grid always does; a function of the rank.
     mu, delta : float
         μ of eq. (1), and δ of the step size γ = τ + δ, in units of the scaled X.
     tol : float
-        ε of the stop rule, for the relative change of the objective and of the factors. The projected
+        ε of the stopping criteria, for the relative change of the objective and of the factors. The projected
         gradient is compared with 10·tol.
     max_iter : int
         Iterations at one λ at most.
     init : {"random", "nndsvd", "nndsvda"} or (U, V)
         Initial point. Given factors set ``max_rank`` and are not modified.
     n_starts : int
-        Random initial points; each rank keeps its best solution over all (of the evened copy, if that is what
-        is followed). Given factors are one start.
+        Random initial points; each rank keeps its best solution over all (of the equilibrated X, if that is
+        what is followed). Given factors count as one.
     engine : {"auto", "direct", "compressed"}
         "direct" reads X at every step, "compressed" only a few times, to project it on its leading
         ``max_rank`` + 10 directions (randomised); losses are then those of the projection, and factors
@@ -98,14 +200,14 @@ def rank_path(
     scale : bool
         Divide X by its root mean square inside, so that μ, δ and ``tol`` mean the same at any scale. False
         reproduces the paper.
-    evened : bool
-        Follow the path on X with rows and columns of even size, and scale its solutions back: the path of X
-        that ``rule="auto"`` reads, with its `Evidence`.
+    equilibrate : bool
+        Follow the path on X with rows and columns scaled to comparable norm, and scale its solutions back:
+        the path of X that ``rule="auto"`` reads, with its `Evidence`.
     time_budget : float, optional
-        Seconds. The exact path shares them among the ranks and still reaches the last one. Starts that are
-        not begun by then are left out.
+        Seconds. The exact path divides them among the ranks and still reaches the last one. Initial points
+        whose turn has not come by then are left out.
     n_jobs : int, optional
-        Threads over which starts are spread. The result does not depend on it.
+        Threads that initial points are distributed over. The result does not depend on it.
     callback : callable, optional
         Called with a `Progress` after each iteration; returning True ends the path there.
     random_state : int, generator or None
@@ -137,11 +239,6 @@ def rank_path(
     >>> path.at_rank(3).U.shape
     (60, 3)
     """
-    data: Data
-    if is_dask(X) and weights is None:
-        data, scales = as_spread_data(X, missing=missing), None
-    else:
-        data, scales = as_weighted_data(X, missing=missing, weights=weights)
     options = PathOptions(
         max_rank=max_rank,
         min_rank=min_rank,
@@ -153,30 +250,136 @@ def rank_path(
         delta=delta,
         tol=tol,
         max_iter=max_iter,
-        init=scaled_init(init, scales),
+        init=init,
         n_starts=n_starts,
         engine=engine,
         scale=scale,
+        equilibrate=equilibrate,
+        missing=missing,
         time_budget=time_budget,
         n_jobs=n_jobs,
         callback=callback,
-        random_state=random_state,
         checkpoint=checkpoint,
+        random_state=random_state,
     )
-    if isinstance(data, Tall) and workers_of(data) is not None:
-        return _on_workers(data, options, evened)
-    with checkpointed(options, data, evened=evened) as options:
-        found = explore_evened(data, options) if evened else explore(data, options)
-        path = with_plateaus(found.whole(), found.workspace) if evened else found.path
-    return rescaled(path, scales)
+    with open_data(X, missing=missing, weights=weights) as opened:
+        opened.check_options(options)
+        with open_checkpoint(options, opened.data) as (options, saved):
+            found = search(opened, options, checkpoint=saved)
+            try:
+                return found.finish()
+            except KeyboardInterrupt:
+                _warn_of_rising_losses(stacklevel=3)
+                unscaler = replace(found.unscaler, deadline=-math.inf)
+                path = replace(found.path, complete=False)
+                return replace(found, unscaler=unscaler, path=path).finish()
 
 
-def _on_workers(data: Tall, options: PathOptions, evened: bool) -> RankPath:
-    """The path of X whose rows, and those of U, are on workers."""
-    try:
-        refuse_unsupported(options)
-        search = explore_evened if evened else explore
-        found = search(data, replace(options, lambdas=False))
-        return with_plateaus(found.whole(), found.workspace)
-    finally:
-        data.close()
+def _warn_of_rising_losses(stacklevel: int) -> None:
+    warnings.warn("interrupted: losses may rise with the rank", RuntimeWarning, stacklevel=stacklevel)
+
+
+def project_rows(X: Any, V: Array) -> Array:
+    """U ≥ 0 minimising the loss for given rows of X, which are checked."""
+    return np.asarray(FROBENIUS.project(as_rows(X), V).W)
+
+
+def _plain_result(
+    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float
+) -> SearchResult:
+    """The path of X from solutions of X in other units."""
+    unscaler = Unscaler(view, view.scaling, options.mu, deadline)
+    points = tuple(map(unscaler.to_point, walked.solutions()))
+    visits = tuple(_in_units_of_X(visit, view.scaling.unit) for visit in walked.sorted_visits())
+    path = _make_path(opened, view, view.spectral_norm, options, points, visits, walked.complete)
+    return SearchResult(opened, path, unscaler, plateaus=opened.keeps_rows_remote)
+
+
+def _equilibrated_result(
+    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any
+) -> SearchResult:
+    """The path of X from solutions of its equilibrated form Y, with what was seen on both as evidence."""
+    data, solutions = opened.data, walked.solutions()
+    largest = solutions[-1]
+    ranks = np.array([solution.rank for solution in solutions])
+    spectrum = view.spectrum(largest.U, largest.V, largest.rank, rng)
+    losses = _relative_losses(np.array([s.loss for s in solutions]), view.scaled, spectrum, ranks)
+    plain = prepare_like(view, options)
+    path = _make_path(
+        opened, plain, plain.spectral_norm, options, (), _join_visits(walked, solutions), walked.complete
+    )
+    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
+    # Missing entries are filled in from the largest solution, which is then needed at once.
+    n_now = int(np.searchsorted(ranks, HIGH_RANK)) + 1 if data.complete else len(ranks)
+    points = tuple(map(unscaler.to_point, solutions[:n_now]))
+    top = plain.scaling.to_scaled(points[-1].U, points[-1].V)
+    spectrum_of_X = plain.spectrum(*top, largest.rank, rng)
+    evidence = Evidence(
+        shape=data.shape,
+        ranks=ranks,
+        losses=losses,
+        losses_of_X=_relative_losses(np.array([p.loss for p in points]), data, spectrum_of_X, ranks),
+        spectrum=spectrum,
+        spectrum_of_X=spectrum_of_X,
+        complete=walked.complete,
+    )
+    path = replace(path, points=points, evidence=evidence)
+    return SearchResult(opened, path, unscaler, tuple(solutions[n_now:]), plateaus=True)
+
+
+def _make_path(
+    opened: OpenedData, view: View, spectral_norm: float, options: PathOptions,
+    points: tuple[PathPoint, ...], visits: tuple[Visit, ...], complete: bool,
+) -> RankPath:  # fmt: skip
+    return RankPath(
+        points=points,
+        visits=visits,
+        shape=opened.data.shape,
+        squared_norm=opened.data.squared_norm(),
+        spectral_norm=spectral_norm,
+        mu=options.mu * view.scaling.unit,
+        delta=options.delta * view.scaling.unit,
+        complete=complete,
+        settings=options.settings() | {"engine": view.engine, "weighted": opened.weighted},
+    )
+
+
+def _relative_losses(losses: Array, data: Data, spectrum: Array, ranks: Array) -> Array:
+    """Losses as fractions of the energy, which is that of known entries, as the losses are.
+
+    Rank one is known to the last digit where all entries are.
+    """
+    relative = losses / (0.5 * data.squared_norm())
+    if data.complete and ranks[0] == 1:
+        relative[0] = 1.0 - spectrum[0]
+    return np.asarray(relative)
+
+
+def _in_units_of_X(visit: Visit, unit: float) -> Visit:
+    return visit._replace(
+        lam=visit.lam * unit**2, loss=visit.loss * unit**2, next_lam=visit.next_lam * unit**2
+    )
+
+
+def _replace_points(path: RankPath, points: tuple[PathPoint, ...]) -> RankPath:
+    """The path with other points; the best visits of ranks that the greedy fallback has replaced say so."""
+    visits = list(path.visits)
+    for old, new in zip(path.points, points, strict=True):
+        if new is not old:
+            here = [i for i, visit in enumerate(visits) if visit.rank == new.rank]
+            best = min(here, key=lambda i: visits[i].loss)
+            visits[best] = visits[best]._replace(loss=new.loss, reason="fallback")
+    return replace(path, points=points, visits=tuple(visits))
+
+
+def _join_visits(walked: Walked, solutions: list[Solution]) -> tuple[Visit, ...]:
+    """One visit per rank, with the iterations of all initial points; λ and losses of X are found later."""
+    by_rank: dict[int, list[Visit]] = {}
+    for visit in walked.visits:
+        by_rank.setdefault(visit.rank, []).append(visit)
+
+    def join(here: list[Visit]) -> Visit:
+        best = min(here, key=lambda visit: visit.loss)
+        return best._replace(lam=0.0, next_lam=0.0, n_iter=sum(visit.n_iter for visit in here))
+
+    return tuple(join(by_rank[solution.rank]) for solution in reversed(solutions))

@@ -1,21 +1,27 @@
-"""A path in one file: arrays as npz, everything else as JSON inside it. No pickle."""
+"""A path in one file: arrays as npz, everything else as JSON inside it. No pickle.
+
+A file may come from a stranger: nothing in it is run, and nothing larger than the file is allocated.
+"""
 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import math
 import os
 import secrets
+import tokenize
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
+from numpy.lib import format as npy
 
 from autonmf._types import Array
-from autonmf.path.archive import Archive
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 
 Result = TypeVar("Result")
@@ -25,18 +31,23 @@ FORMATS = (FORMAT, "autonmf.AutoNMF")  # every one that a class of that name sav
 VERSION = 1
 COLUMNS = ("ranks", "losses", "losses_of_X", "spectrum", "spectrum_of_X")  # of the evidence
 
+LONGEST_HEADER = 1_000
+"""Bytes of a description of an array; ours have about a hundred."""
+
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
 
 def save_path(path: RankPath, file: str | PathLike[str]) -> None:
     """Write ``path``; an existing file is replaced only once the new one is complete."""
-    write_archive(file, path_header(path), path_factors(path))
+    write_archive(file, describe_path(path), list_factors(path))
 
 
 def load_path(file: str | PathLike[str]) -> RankPath:
     """Read a path; anything that is not one is refused with a ValueError, whoever wrote it."""
-    return read_archive(file, FORMAT, path_from)
+    return read_archive(file, FORMAT, read_path)
 
 
-def path_header(path: RankPath) -> dict[str, Any]:
+def describe_path(path: RankPath) -> dict[str, Any]:
     """All of a path but its factors, as JSON holds it."""
     return {
         "format": FORMAT,
@@ -50,11 +61,11 @@ def path_header(path: RankPath) -> dict[str, Any]:
         "settings": path.settings,
         "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter, "on_X": p.on_X} for p in path.points],
         "visits": [list(visit) for visit in path.visits],
-        "evidence": None if path.evidence is None else _listed(path.evidence),
+        "evidence": None if path.evidence is None else _describe_evidence(path.evidence),
     }
 
 
-def path_factors(path: RankPath) -> dict[str, Array]:
+def list_factors(path: RankPath) -> dict[str, Array]:
     """The factors of a path by the names under which a file holds them."""
     return {f"{name}{i}": getattr(point, name) for i, point in enumerate(path.points) for name in "UV"}
 
@@ -91,49 +102,55 @@ def read_archive(file: str | PathLike[str], form: str, read: Callable[[Archive, 
 
 def check_format(header: Any, form: str, version: int) -> None:
     """Refuse a header of something else, or of a newer version."""
-    found = of_kind(header, dict)["format"]
+    found = check_kind(header, dict)["format"]
     if found != form:
         known = found in FORMATS
         name = str(found).removeprefix("autonmf.")
         raise ValueError(f"it holds a saved {name}: use {name}.load" if known else f"it holds {found!r}")
-    if (written := count(header["version"])) > version:
+    if (written := check_count(header["version"])) > version:
         raise ValueError(f"its format version {written} is newer than {version}; update autonmf")
 
 
-def visit_from(values: Any) -> Visit:
+def read_visit(values: Any) -> Visit:
     """A visit from what JSON holds of it."""
     start, lam, rank, loss, n_iter, seconds, reason, next_lam = values
     if not isinstance(reason, str):
         raise ValueError("a visit has no reason")
     return Visit(
-        start=count(start, 0), lam=_lam(lam), rank=count(rank), loss=size(loss), n_iter=count(n_iter, 0),
-        seconds=size(seconds), reason=reason, next_lam=_lam(next_lam),
-    )  # fmt: skip
+        start=check_count(start, 0),
+        lam=_check_lam(lam),
+        rank=check_count(rank),
+        loss=check_size(loss),
+        n_iter=check_count(n_iter, 0),
+        seconds=check_size(seconds),
+        reason=reason,
+        next_lam=_check_lam(next_lam),
+    )
 
 
-def path_from(archive: Archive, header: Any) -> RankPath:
+def read_path(archive: Archive, header: Any) -> RankPath:
     """A path from its header, and its factors in the archive."""
     check_format(header, FORMAT, VERSION)
-    n, m = map(count, header["shape"])
-    points = tuple(_point(archive, i, fields, (n, m)) for i, fields in enumerate(header["points"]))
+    n, m = map(check_count, header["shape"])
+    points = tuple(_read_point(archive, i, fields, (n, m)) for i, fields in enumerate(header["points"]))
     ranks = [point.rank for point in points]
     if not ranks or ranks != sorted(set(ranks)):
         raise ValueError("its ranks do not increase")
     return RankPath(
         points=points,
-        visits=tuple(visit_from(values) for values in header["visits"]),
+        visits=tuple(read_visit(values) for values in header["visits"]),
         shape=(n, m),
-        squared_norm=size(header["squared_norm"]),
-        spectral_norm=size(header["spectral_norm"]),
-        mu=size(header["mu"]),
-        delta=size(header["delta"]),
-        complete=of_kind(header["complete"], bool),
-        settings=of_kind(header["settings"], dict),
-        evidence=_evidence(header.get("evidence"), (n, m)),
+        squared_norm=check_size(header["squared_norm"]),
+        spectral_norm=check_size(header["spectral_norm"]),
+        mu=check_size(header["mu"]),
+        delta=check_size(header["delta"]),
+        complete=check_kind(header["complete"], bool),
+        settings=check_kind(header["settings"], dict),
+        evidence=_read_evidence(header.get("evidence"), (n, m)),
     )
 
 
-def _point(archive: Archive, index: int, fields: Any, shape: tuple[int, int]) -> PathPoint:
+def _read_point(archive: Archive, index: int, fields: Any, shape: tuple[int, int]) -> PathPoint:
     U, V = (archive.matrix(f"{name}{index}") for name in "UV")
     n, m = shape
     rank = U.shape[1]
@@ -141,52 +158,111 @@ def _point(archive: Archive, index: int, fields: Any, shape: tuple[int, int]) ->
         raise ValueError(f"its factors at {index} do not fit the shape {n} x {m}")
     if not all(factor.min() >= 0 and factor.max() < np.inf for factor in (U, V)):
         raise ValueError(f"its factors at {index} are not finite and nonnegative")
-    on_X = of_kind(of_kind(fields, dict).get("on_X", True), bool)
-    return PathPoint(U, V, size(fields["loss"]), _lam(fields["lam"]), count(fields["n_iter"], 0), on_X)
+    on_X = check_kind(check_kind(fields, dict).get("on_X", True), bool)
+    return PathPoint(
+        U, V, check_size(fields["loss"]), _check_lam(fields["lam"]), check_count(fields["n_iter"], 0), on_X
+    )
 
 
-def _listed(evidence: Evidence) -> dict[str, Any]:
+def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
     columns = {name: getattr(evidence, name).tolist() for name in COLUMNS}
     return columns | {"complete": evidence.complete}
 
 
-def _evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
+def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
     if fields is None:
         return None
-    columns = {name: _column(of_kind(fields, dict)[name]) for name in COLUMNS}
+    columns = {name: _read_column(check_kind(fields, dict)[name]) for name in COLUMNS}
     if not len(columns["ranks"]) == len(columns["losses"]) >= len(columns["losses_of_X"]) > 0:
         raise ValueError("its evidence has not a loss for each rank")
-    return Evidence(shape, **columns, complete=of_kind(fields["complete"], bool))
+    return Evidence(shape, **columns, complete=check_kind(fields["complete"], bool))
 
 
-def _column(values: Any) -> Array:
+def _read_column(values: Any) -> Array:
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "if" or not np.isfinite(column).all():
         raise ValueError("its evidence has a column that is no list of numbers")
     return column
 
 
-def of_kind(value: Any, kind: type) -> Any:
+def check_kind(value: Any, kind: type) -> Any:
     """The value, if it is of this kind."""
     if not isinstance(value, kind):
         raise ValueError(f"its header has {str(value)[:40]!r} in the wrong place")
     return value
 
 
-def count(value: Any, least: int = 1) -> int:
+def check_count(value: Any, least: int = 1) -> int:
     """The value, if it is an integer of at least ``least``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"its header has {str(value)[:40]!r} where a count belongs")
     return value
 
 
-def size(value: Any) -> float:
+def check_size(value: Any) -> float:
     """The value, if it is a finite nonnegative number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise ValueError(f"its header has {str(value)[:40]!r} where a nonnegative number belongs")
     return float(value)
 
 
-def _lam(value: Any) -> float:
+def _check_lam(value: Any) -> float:
     """A λ; NaN where none is known."""
-    return math.nan if isinstance(value, float) and math.isnan(value) else size(value)
+    return math.nan if isinstance(value, float) and math.isnan(value) else check_size(value)
+
+
+class Archive:
+    """An npz as `numpy.savez` writes it: arrays by name, not compressed.
+
+    Names are looked up, never used as places on the disk. Whatever is wrong is an error that `UNFIT` lists.
+    """
+
+    UNFIT = (
+        ValueError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        EOFError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+        tokenize.TokenError,
+        zipfile.BadZipFile,
+    )
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._zip = zipfile.ZipFile(stream)
+        members = self._zip.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("it is compressed, and may hold more than it seems to")
+        if sum(member.file_size for member in members) > os.fstat(stream.fileno()).st_size:
+            raise ValueError("it claims to hold more than the file has")
+        self.names = [member.filename.removesuffix(".npy") for member in members]
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("it holds two arrays under one name")
+
+    def text(self, name: str) -> str:
+        """An array that is one string."""
+        array = self._array(name, "U")
+        if array.shape != ():
+            raise ValueError(f"{name} is no text")
+        return str(array)
+
+    def matrix(self, name: str) -> Array:
+        """An array that is a matrix of numbers, Fortran-ordered."""
+        array = self._array(name, "f")
+        if array.ndim != 2 or array.dtype not in (np.float32, np.float64):
+            raise ValueError(f"{name} is no matrix in single or double precision")
+        return np.asfortranarray(array)
+
+    def _array(self, name: str, kind: str) -> Array:
+        content = self._zip.read(f"{name}.npy")
+        stream = io.BytesIO(content)
+        version = npy.read_magic(stream)
+        if version not in HEADERS:
+            raise ValueError(f"{name} has an unknown format {version}")
+        shape, by_columns, dtype = HEADERS[version](stream, max_header_size=LONGEST_HEADER)
+        if dtype.kind != kind or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+            raise ValueError(f"{name} is not what it claims to be")
+        flat = np.frombuffer(content, dtype, offset=stream.tell()) if math.prod(shape) else np.empty(0, dtype)
+        return flat.copy().reshape(shape, order="F" if by_columns else "C")

@@ -1,9 +1,11 @@
-"""Plots as display objects: the data first, then ``plot(ax=None)``. They need matplotlib."""
+"""Plots as display objects: make one from arrays or from a result, then call ``plot(ax=None)``.
+
+Displays take plain arrays, so nothing here imports a path, a rule or an estimator. They need matplotlib.
+"""
 
 from autonmf.plotting.agreement_display import AgreementDisplay
 from autonmf.plotting.components_display import ComponentsDisplay
-from autonmf.plotting.displays import display
 from autonmf.plotting.path_display import PathDisplay
 from autonmf.plotting.rank_display import RankDisplay
 
-__all__ = ["AgreementDisplay", "ComponentsDisplay", "PathDisplay", "RankDisplay", "display"]
+__all__ = ["AgreementDisplay", "ComponentsDisplay", "PathDisplay", "RankDisplay"]

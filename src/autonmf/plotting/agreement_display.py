@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from autonmf.compare import Comparison
-from autonmf.plotting.canvas import axes_or_new, ink_of, open_frame, whole_numbers
-from autonmf.selection import RULES
+from autonmf.plotting.style import axes_or_new, open_frame, style_of, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,16 +18,16 @@ WIDE = 12
 
 
 class AgreementDisplay:
-    """The rank that each method found, with its plausible ranks, ours first and marked.
+    """The rank that each method found, with its plausible ranks; one method is marked.
 
     Parameters
     ----------
     ranks : mapping of str to int or None
         Each method's answer; None if it failed.
     plausible : mapping of str to sequence of int, optional
-        The ranks that a method does not rule out.
+        Other ranks that each method considers plausible.
     ours : str, optional
-        The method to mark. Its answer is drawn as a line through all of them.
+        The method to mark. Its answer is drawn as a line across all rows.
     reference : int, optional
         A rank known from elsewhere.
 
@@ -51,7 +49,9 @@ class AgreementDisplay:
         reference: int | None = None,
     ) -> None:
         if ours is not None and ours not in ranks:
-            raise ValueError(f"no method {ours!r} to mark; there are {', '.join(ranks) or 'none'}")
+            raise ValueError(
+                f"ours={ours!r} is not one of the methods: {', '.join(ranks) or 'there are none'}"
+            )
         self.ranks = dict(ranks)
         self.plausible = dict(plausible or {})
         self.ours = ours
@@ -59,23 +59,22 @@ class AgreementDisplay:
 
     @classmethod
     def from_comparison(
-        cls, comparison: Comparison, *, ours: str | None = None, reference: int | None = None
+        cls, comparison: Any, *, ours: str | None = None, reference: int | None = None
     ) -> Self:
-        """The display of what `compare_ranks` found.
+        """The display of a `Comparison`.
 
         Parameters
         ----------
         comparison : Comparison
+            The result of `compare_ranks`.
         ours : str, optional
             The method to mark. Default: the first that is one of the rules of `select_rank`.
         reference : int, optional
             A rank known from elsewhere.
         """
         ranks = {answer.method: answer.rank for answer in comparison.answers}
-        if ours is None:
-            ours = next((name for name in ranks if name.partition("-")[0] in RULES), None)
         plausible = {name: estimate.plausible for name, estimate in comparison.estimates.items()}
-        return cls(ranks, plausible=plausible, ours=ours, reference=reference)
+        return cls(ranks, plausible=plausible, ours=ours or comparison.ours, reference=reference)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the display.
@@ -106,7 +105,7 @@ class AgreementDisplay:
         open_frame(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel("rank (bars: plausible)" if any(self.plausible.values()) else "rank")
+        ax.set_xlabel("rank (bars: plausible ranks)" if any(self.plausible.values()) else "rank")
         shown = [*answers, *([self.reference] if self.reference else [])]
         if shown and max(shown) > WIDE * min(shown):
             _log_axis(ax, min(shown), max(shown))
@@ -115,8 +114,8 @@ class AgreementDisplay:
             ax.set_xlim(0.5, max(shown, default=1) * 1.08 + 0.7)
 
     def _draw_answer(self, row: int, method: str) -> None:
-        ax, ink, rank = self.ax_, ink_of(self.ax_), self.ranks[method]
-        color = ink.choice if method == self.ours else ink.data
+        ax, style, rank = self.ax_, style_of(self.ax_), self.ranks[method]
+        color = style.choice if method == self.ours else style.data
         for start, end in _runs(self.plausible.get(method, ())):
             ax.plot([start - 0.25, end + 0.25], [row, row], color=color, alpha=0.3, linewidth=7,
                     solid_capstyle="butt")  # fmt: skip
@@ -124,7 +123,7 @@ class AgreementDisplay:
             ax.plot([rank], [row], color=color, marker="o", markersize=7, linestyle="none", label=method)
             text, shade = str(rank), color
         else:
-            text, shade = "failed", ink.quiet
+            text, shade = "failed", style.quiet
         ax.annotate(
             text, (1.0, row), xycoords=ax.get_yaxis_transform(), xytext=(4, 0), textcoords="offset points",
             va="center", color=shade,
@@ -133,18 +132,18 @@ class AgreementDisplay:
     def _name_ours(self) -> None:
         for label in self.ax_.get_yticklabels():
             if label.get_text() == self.ours:
-                label.set(color=ink_of(self.ax_).choice, fontweight="bold")
+                label.set(color=style_of(self.ax_).choice, fontweight="bold")
 
     def _draw_lines(self) -> None:
-        ax, ink = self.ax_, ink_of(self.ax_)
+        ax, style = self.ax_, style_of(self.ax_)
         chosen = self.ranks[self.ours] if self.ours else None
         if chosen is not None:
-            ax.axvline(chosen, color=ink.choice, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+            ax.axvline(chosen, color=style.choice, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
         if self.reference is not None:
-            ax.axvline(self.reference, color=ink.quiet, linewidth=1.0, zorder=0.9)
+            ax.axvline(self.reference, color=style.quiet, linewidth=1.0, zorder=0.9)
             ax.annotate(f"reference {self.reference}", (self.reference, 1.0),
                         xycoords=ax.get_xaxis_transform(), xytext=(0, 2), textcoords="offset points",
-                        ha="center", va="bottom", color=ink.quiet, fontsize="small")  # fmt: skip
+                        ha="center", va="bottom", color=style.quiet, fontsize="small")  # fmt: skip
 
 
 def _runs(ranks: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""`ComponentsDisplay`: the components in the form that their field reads."""
+"""`ComponentsDisplay`: components as images, spectra, words or spectrogram templates."""
 
 from __future__ import annotations
 
@@ -8,58 +8,60 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.path import RankPath
-from autonmf.plotting.canvas import axes_or_new
-from autonmf.plotting.forms import Images, Spectra, Templates, Words
+from autonmf.plotting.forms import KINDS, Images, Spectra, Templates, Words, check_order, guess_kind
+from autonmf.plotting.style import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-KINDS = ("image", "spectrum", "words", "template")
+FORM_OPTIONS = ("kind", "shape", "wavelengths", "map_shape", "frequencies", "feature_names")
+"""Parameters that decide the form of the components."""
 
 
 class ComponentsDisplay:
-    """Components as images, spectra with maps, top words or genes, or templates of a spectrogram.
+    """Components as images, spectra with maps, top words or genes, or spectrogram templates.
 
     Parameters
     ----------
     components : array of shape (r, n_features)
-        H, one component a row.
+        H, one component per row.
     weights : array of shape (n_samples, r), optional
-        W. With it components come by decreasing energy ‖W_j‖²‖H_j‖², with their share of the sum of all.
+        W. If given, components are sorted by decreasing energy ‖W_j‖²‖H_j‖² and labelled with their fraction
+        of the total.
     kind : {"image", "spectrum", "words", "template"}, optional
-        Default: what the other parameters are for.
+        Default: chosen from the other parameters.
     shape : (rows, columns), optional
-        Of an image.
+        Shape of an image.
     order : {"C", "F"}
-        "C" if pixels go along rows, "F" if down columns, as in files from MATLAB. Of images and maps.
+        Pixel order of images and maps: "C" along rows, "F" down columns, as in MATLAB files.
     wavelengths : array of shape (n_features,), optional
-        The axis of spectra.
+        The x axis of spectra.
     map_shape : (rows, columns), optional
-        Of the map of a spectrum's weights over the samples; it needs ``weights``.
+        The samples are pixels of a map of this shape, which shows the weights of each spectrum. Needs
+        ``weights``.
     feature_names : sequence of str, optional
         Words or genes.
     n_top : int
-        How many of them.
+        Number of words or genes per component.
     top_by : {"weight", "specificity"}
-        What they are chosen by. "specificity" multiplies the weight by the component's share of the feature:
-        it passes over what is large everywhere, such as housekeeping genes.
+        How they are ranked. "specificity" multiplies the weight by the fraction of the feature that belongs
+        to the component, which ranks features that are large everywhere (housekeeping genes) lower.
     frequencies : array of shape (n_features,), optional
-        Of spectrogram templates. With ``kind="spectrum"`` they are drawn as curves.
+        Frequencies of spectrogram templates. With ``kind="spectrum"`` they are drawn as curves.
     axis_label : str, optional
-        What ``wavelengths`` or ``frequencies`` are, with their unit.
+        Label of ``wavelengths`` or ``frequencies``, with the unit.
     energies : array of shape (r,), optional
-        In place of ``weights``.
+        Energies of the components, instead of ``weights``.
 
     Attributes
     ----------
-    components, weights, shares : arrays
-        By decreasing energy.
+    components, weights, fractions : arrays
+        Sorted by decreasing energy; ``fractions`` are those of the total energy.
     ax_ : Axes
-        Those that were given or made. They are divided into panels.
+        The axes given to ``plot``, or new ones; divided into panels.
     axes_ : list of list of Axes
-        The panels of each component; templates share a single one.
+        The panels of each component; templates share one panel.
     figure_ : Figure
 
     Examples
@@ -95,20 +97,27 @@ class ComponentsDisplay:
     ) -> None:
         H = np.asarray(components, dtype=float)
         if H.ndim != 2 or len(H) == 0:
-            raise ValueError(f"components must be an array with one component a row, got shape {H.shape}")
-        if order not in ("C", "F"):
-            raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
-        W = None if weights is None else _weights(weights, len(H))
-        strength = _energies(H, W) if energies is None else _one_each(energies, len(H))
-        by_energy = np.arange(len(H)) if strength is None else np.argsort(-strength, kind="stable")
+            raise ValueError(f"components must be a matrix with one component per row, got shape {H.shape}")
+        check_order(order)
+        W = None if weights is None else _check_weights(weights, len(H))
+        if energies is not None:
+            energies = _check_energies(energies, len(H))
+        elif W is not None:
+            energies = np.square(W).sum(axis=0) * np.square(H).sum(axis=1)
+        by_energy = np.arange(len(H)) if energies is None else np.argsort(-energies, kind="stable")
         self.components = H[by_energy]
         self.weights = None if W is None else W[:, by_energy]
-        self.shares = None if strength is None else _shares(strength[by_energy])
+        self.fractions = None if energies is None else _normalise(energies[by_energy])
         self.shape, self.order = shape, order
         self.wavelengths, self.map_shape = wavelengths, map_shape
         self.feature_names, self.n_top, self.top_by = feature_names, n_top, top_by
         self.frequencies, self.axis_label = frequencies, axis_label
-        self.kind = self._guess() if kind is None else kind
+        self.kind = kind or guess_kind(
+            image=shape,
+            spectrum=map_shape if wavelengths is None else wavelengths,
+            template=frequencies,
+            words=feature_names,
+        )
         self._form = self._make_form()
 
     @classmethod
@@ -118,12 +127,13 @@ class ComponentsDisplay:
         Parameters
         ----------
         estimator : estimator
+            Fitted.
         X : array, optional
-            Samples, for their weights: maps need them. Without it the shares are those of balanced factors,
-            which `AutoNMF` has.
+            Samples, whose weights are computed with ``transform``. Maps need them. Without X the energies
+            are those of balanced factors, as in `AutoNMF`.
         **options
-            As those of `ComponentsDisplay`. The names of the features are known if it was fitted to a data
-            frame.
+            Other parameters of `ComponentsDisplay`. Feature names are taken from the estimator if it was
+            fitted to a data frame.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -133,22 +143,23 @@ class ComponentsDisplay:
             options["weights"] = np.asarray(estimator.transform(X))
         elif hasattr(estimator, "path_"):
             options.setdefault("energies", np.square(H).sum(axis=1) ** 2)
-        if not _says_form(options) and hasattr(estimator, "feature_names_in_"):
+        given = any(options.get(name) is not None for name in FORM_OPTIONS)
+        if not given and hasattr(estimator, "feature_names_in_"):
             options["feature_names"] = estimator.feature_names_in_
         return cls(H, **options)
 
     @classmethod
-    def from_path(cls, path: RankPath, rank: int, **options: Any) -> Self:
-        """The display of a path's solution at one rank; ``options`` are those of `ComponentsDisplay`."""
+    def from_path(cls, path: Any, rank: int, **options: Any) -> Self:
+        """The display of a solution of a `RankPath`; ``options`` are those of `ComponentsDisplay`."""
         point = path.at_rank(rank)
         return cls(point.V.T, weights=point.U, **options)
 
     @property
     def titles(self) -> list[str]:
-        """A number for each component, and its share of the energy; the first says what the share is."""
-        if self.shares is None:
+        """The number of each component and its percentage of the energy."""
+        if self.fractions is None:
             return [str(number) for number in range(1, len(self.components) + 1)]
-        titles = [f"{number} · {_percent(share)}" for number, share in enumerate(self.shares, 1)]
+        titles = [f"{number} · {_percent(fraction)}" for number, fraction in enumerate(self.fractions, 1)]
         return [f"{titles[0]} energy", *titles[1:]]
 
     def plot(self, ax: Axes | None = None, *, cmap: str | None = None) -> Self:
@@ -157,7 +168,7 @@ class ComponentsDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw. Default: a new figure, as large as the components need.
+            Where to draw. Default: a new figure of suitable size.
         cmap : str, optional
             Colour map of images, maps and templates.
 
@@ -169,15 +180,6 @@ class ComponentsDisplay:
         self.figure_ = self.ax_.figure
         self.axes_ = self._form.draw(self.ax_, self.titles, cmap)
         return self
-
-    def _guess(self) -> str:
-        if self.shape is not None:
-            return "image"
-        if self.wavelengths is not None or self.map_shape is not None:
-            return "spectrum"
-        if self.frequencies is not None:
-            return "template"
-        return "words" if self.feature_names is not None else "spectrum"
 
     def _make_form(self) -> Images | Spectra | Templates | Words:
         if self.kind == "image":
@@ -192,7 +194,7 @@ class ComponentsDisplay:
             return Words(self.components, names.astype(str), self.n_top, self.top_by)
         if self.kind == "template":
             if self.frequencies is None and self.wavelengths is None:
-                raise ValueError("templates need frequencies=, one a feature")
+                raise ValueError("templates need frequencies=, one per feature")
             return Templates(self.components, *self._axis())
         raise ValueError(f"unknown kind {self.kind!r}; choose one of {', '.join(KINDS)}")
 
@@ -207,34 +209,25 @@ class ComponentsDisplay:
         return np.arange(self.components.shape[1])
 
 
-def _says_form(options: dict[str, Any]) -> bool:
-    given = ("kind", "shape", "wavelengths", "map_shape", "frequencies", "feature_names")
-    return any(options.get(name) is not None for name in given)
-
-
-def _weights(weights: Array, count: int) -> Array:
+def _check_weights(weights: Array, count: int) -> Array:
     W = np.asarray(weights, dtype=float)
     if W.ndim != 2 or W.shape[1] != count:
-        raise ValueError(f"weights must have {count} columns, one a component; got shape {W.shape}")
+        raise ValueError(f"weights must have {count} columns, one per component; got shape {W.shape}")
     return W
 
 
-def _one_each(energies: Array, count: int) -> Array:
+def _check_energies(energies: Array, count: int) -> Array:
     values = np.asarray(energies, dtype=float)
     if values.shape != (count,):
-        raise ValueError(f"energies must have {count} values, one a component; got shape {values.shape}")
+        raise ValueError(f"energies must have {count} values, one per component; got shape {values.shape}")
     return values
 
 
-def _energies(H: Array, W: Array | None) -> Array | None:
-    return None if W is None else np.square(W).sum(axis=0) * np.square(H).sum(axis=1)
-
-
-def _shares(energies: Array) -> Array:
+def _normalise(energies: Array) -> Array:
     total = energies.sum()
     return energies / total if total > 0 else energies
 
 
-def _percent(share: float) -> str:
-    percent = 100.0 * share
+def _percent(fraction: float) -> str:
+    percent = 100.0 * fraction
     return f"{percent:.0f} %" if percent >= 0.95 or percent == 0 else f"{percent:.1g} %"

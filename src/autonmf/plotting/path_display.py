@@ -1,4 +1,4 @@
-"""`PathDisplay`: what a path found, rank by rank."""
+"""`PathDisplay`: the loss and the plateau of each rank of a path."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.path import RankPath
-from autonmf.plotting.canvas import axes_or_new, ink_of, stacked
-from autonmf.plotting.series import draw_series, mark_rank, rank_axis, spans_decades
+from autonmf.plotting.style import (
+    axes_or_new,
+    draw_series,
+    mark_rank,
+    rank_axis,
+    spans_decades,
+    stack_axes,
+    style_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +26,10 @@ PANELS = ("loss", "lambda")
 
 
 class PathDisplay:
-    """The loss at each rank, and the plateau of each rank: the interval of λ on which it is the solution.
+    """The loss of each rank of a path, and its plateau: the interval of λ over which the path has that rank.
 
-    With several starts, losses are the best of all and plateaus those of a single start: the one that solved
-    the marked rank best.
+    With several initialisations the losses are the best of all of them; the plateaus are those of one, the
+    initialisation with the lowest loss at the marked rank.
 
     Parameters
     ----------
@@ -32,14 +38,14 @@ class PathDisplay:
     relative_losses : array of shape (n_ranks,)
         ‖X - UVᵀ‖²/‖X‖² at each rank.
     plateaus : array of shape (n_plateaus, 3)
-        Rank, λ where its plateau begins, and λ where it ends.
+        Rank, first and last λ of each plateau.
     rank : int, optional
-        The choice, to be marked.
+        The chosen rank, which is marked.
 
     Attributes
     ----------
     ax_ : Axes
-        Those that were given or made. They are divided if there are two panels.
+        The axes given to ``plot``, or new ones; divided if there are two panels.
     axes_ : dict of str to Axes
         The panels by name, "loss" and "lambda".
     figure_ : Figure
@@ -68,13 +74,13 @@ class PathDisplay:
         self.rank = rank
 
     @classmethod
-    def from_path(cls, path: RankPath, *, rank: int | None = None) -> Self:
-        """The display of a path, with ``rank`` marked if it is given."""
-        return cls(path.ranks, path.relative_losses, _plateaus(path, rank), rank=rank)
+    def from_path(cls, path: Any, *, rank: int | None = None) -> Self:
+        """The display of a `RankPath`, with ``rank`` marked if it is given."""
+        return cls(path.ranks, path.relative_losses, find_plateaus(path.visits, rank), rank=rank)
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
-        """The display of a fitted `AutoNMF`, its rank marked."""
+        """The display of the path of a fitted `AutoNMF`, with its rank marked."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator)
@@ -88,23 +94,23 @@ class PathDisplay:
         ax : Axes, optional
             Where to draw. Default: a new figure.
         panels : "loss", "lambda" or both
-            What to draw, from the top.
+            The panels, from the top.
 
         Returns
         -------
         self
         """
-        names = self._names(panels)
+        names = self._check_panels(panels)
         self.ax_ = axes_or_new(ax, (5.4, 1.0 + 2.3 * len(names)))
         self.figure_ = self.ax_.figure
-        self.axes_ = dict(zip(names, stacked(self.ax_, len(names)), strict=True))
+        self.axes_ = dict(zip(names, stack_axes(self.ax_, len(names)), strict=True))
         for name, panel in self.axes_.items():
             rank_axis(panel, self.ranks, "rank" if name == names[-1] else None)
             draw = self._draw_loss if name == "loss" else self._draw_plateaus
             draw(panel, named=name == names[0])
         return self
 
-    def _names(self, panels: str | Sequence[str]) -> list[str]:
+    def _check_panels(self, panels: str | Sequence[str]) -> list[str]:
         names = [panels] if isinstance(panels, str) else list(panels)
         if not names or any(name not in PANELS for name in names):
             raise ValueError(f"panels must be 'loss', 'lambda' or both, got {panels!r}")
@@ -121,8 +127,8 @@ class PathDisplay:
 
     def _draw_plateaus(self, ax: Axes, *, named: bool) -> None:
         ranks, first, last = self.plateaus.T
-        ink = ink_of(ax)
-        colors = [ink.choice if rank == self.rank else ink.data for rank in ranks]
+        style = style_of(ax)
+        colors = [style.choice if rank == self.rank else style.data for rank in ranks]
         log = spans_decades(np.concatenate([first, last]))
         floor = 0.7 * last[last > 0].min() if log else 0.0
         ax.set_yscale("log" if log else "linear")
@@ -130,27 +136,30 @@ class PathDisplay:
         ax.vlines(ranks, first, last, colors=colors, linewidth=3.0 if len(ranks) <= 30 else 2.0)
         ax.scatter(ranks, first, c=colors, s=9, linewidths=0)
         ax.set_ylim(bottom=floor)
-        ax.set_ylabel("plateau of each rank:\nfrom first to last " + r"$\lambda$")
+        ax.set_ylabel("plateau of each rank:\nfirst to last " + r"$\lambda$")
         if self.rank is not None:
             mark_rank(ax, np.array([]), np.array([]), self.rank, named=named)
 
 
-def _plateaus(path: RankPath, rank: int | None) -> Array:
-    """Rank, first and last λ of each plateau, along one start."""
-    start = _start(path, rank)
+def find_plateaus(visits: Sequence[Any], rank: int | None = None) -> Array:
+    """Rank, first and last λ of each plateau, from the visits of one initialisation, by increasing rank.
+
+    It is the initialisation with the lowest loss at ``rank``; without a rank, the one with the lowest loss
+    at most ranks.
+    """
+    start = _best_start(visits, rank)
     rows = []
-    for each in path.ranks:
-        seen = [visit for visit in path.visits if visit.rank == each and visit.start == start]
+    for each in sorted({visit.rank for visit in visits}):
+        seen = [visit for visit in visits if visit.rank == each and visit.start == start]
         if seen:
             first = min(visit.lam for visit in seen)
             rows.append((each, first, max(first, *(visit.next_lam for visit in seen))))
     return np.array(rows, dtype=float).reshape(-1, 3)
 
 
-def _start(path: RankPath, rank: int | None) -> int:
-    """The start that solved ``rank`` best; without a rank, the one that is best most often."""
+def _best_start(visits: Sequence[Any], rank: int | None) -> int:
     best: dict[int, tuple[float, int]] = {}
-    for visit in path.visits:
+    for visit in visits:
         best[visit.rank] = min(best.get(visit.rank, (np.inf, 0)), (visit.loss, visit.start))
     if rank in best:
         return best[rank][1]

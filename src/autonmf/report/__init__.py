@@ -1,5 +1,5 @@
-"""One interactive page about a result: `write_report`. Writing it needs plotly; reading it, nothing."""
+"""`write_report`: one interactive page about a fitted model. Writing it needs plotly."""
 
-from autonmf.report.write import write_report
+from autonmf.report.page import write_report
 
 __all__ = ["write_report"]

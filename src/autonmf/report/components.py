@@ -1,29 +1,30 @@
-"""The components of one rank, in the form that their field reads."""
+"""The components of one rank as images, curves, maps or lists of features, small enough for the page."""
 
 from __future__ import annotations
 
+import struct
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import ceil, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from autonmf._types import Array
-from autonmf.plotting.forms import Templates
-from autonmf.plotting.forms.templates import FLOOR
-from autonmf.plotting.terms import scores_of, top_of
-from autonmf.plotting.tiles import as_picture
-from autonmf.report.picture import curve, picture
-from autonmf.report.reading import Reading
-from autonmf.report.subject import Factors
+from autonmf.metrics import unit_columns
+from autonmf.plotting.forms import FLOOR, Templates, as_picture, score_features, top_features
+from autonmf.report.presentation import Presentation
+from autonmf.report.result import Factors
 
-MOST_SAMPLES = 3
-"""Named samples that are shown with a component."""
+MAX_SAMPLES = 3
+"""Number of samples named with each component."""
 
 
 class Detail(NamedTuple):
-    """How much of a component is kept."""
+    """The resolution of pictures and curves."""
 
     name: str
     pixels: int
@@ -34,7 +35,7 @@ FULL, SMALL = Detail("full", 128 * 128, 512), Detail("small", 32 * 32, 96)
 
 
 class Term(NamedTuple):
-    """A feature that stands for a component, and its score relative to the first one's."""
+    """A top feature of a component, and its score relative to the first."""
 
     name: str
     score: float
@@ -42,15 +43,15 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class ComponentView:
-    """What the page shows of a component."""
+    """A component on the page."""
 
-    share: float | None  # of the sum of the energies ‖U_j‖²‖V_j‖²
-    like: int | None  # the component at the model's own rank that is most alike, from 1; each at most once
-    likeness: float | None  # their cosine
+    fraction: float | None  # of the sum of the energies ‖U_j‖²‖V_j‖²
+    match: int | None  # the matching component at the rank of the model, from 1
+    cosine: float | None  # of the two
     image: str | None = None
     curve: str | None = None
-    peak: float | None = None  # where the curve has its maximum
-    map: str | None = None  # the component's share of each sample
+    peak: float | None = None  # position of the maximum
+    map: str | None = None  # fraction of each sample that the component explains
     map_top: float | None = None
     map_mean: float | None = None
     amounts: str | None = None  # the weights times the component's maximum, in the units of X
@@ -61,21 +62,21 @@ class ComponentView:
     samples: tuple[str, ...] | None = None  # where the component is strongest
 
 
-def components_of(
-    factors: Factors, reading: Reading, reference: Array, detail: Detail
+def view_components(
+    factors: Factors, presentation: Presentation, reference: Array, detail: Detail
 ) -> list[ComponentView]:
-    """Every component at one rank; ``reference`` are the columns V at the model's own rank."""
-    shares = shares_of(factors)
-    kin = likeness(factors.V, reference)
-    forms = _forms(factors, reading, detail)
+    """All components at one rank; ``reference`` is V at the rank of the model."""
+    fractions = energy_fractions(factors)
+    matches = match_components(factors.V, reference)
+    forms = _draw_forms(factors, presentation, detail)
     return [
-        ComponentView(share, *alike, **form, samples=_strongest(factors.U, index, reading))  # type: ignore[arg-type]
-        for index, (share, alike, form) in enumerate(zip(shares, kin, forms, strict=True))
+        ComponentView(fraction, *match, **form, samples=_top_samples(factors.U, index, presentation))  # type: ignore[arg-type]
+        for index, (fraction, match, form) in enumerate(zip(fractions, matches, forms, strict=True))
     ]
 
 
-def shares_of(factors: Factors) -> list[float | None]:
-    """Each component's share of the sum of all energies; None where the weights are not known."""
+def energy_fractions(factors: Factors) -> list[float | None]:
+    """The fraction of the total energy of each component; None if the weights are unknown."""
     if factors.U is None:
         return [None] * factors.V.shape[1]
     energies = np.square(factors.U, dtype=float).sum(axis=0) * np.square(factors.V, dtype=float).sum(axis=0)
@@ -83,81 +84,161 @@ def shares_of(factors: Factors) -> list[float | None]:
     return [float(energy / total) if total > 0 else 0.0 for energy in energies]
 
 
-def likeness(V: Array, reference: Array) -> list[tuple[int | None, float | None]]:
-    """For each column of V the column of the reference that it is matched with, from 1, and their cosine."""
-    cosines = _unit(V).T @ _unit(reference)
+def match_components(V: Array, reference: Array) -> list[tuple[int | None, float | None]]:
+    """For each column of V the matching column of the reference, from 1, and their cosine."""
+    cosines = unit_columns(V).T @ unit_columns(reference)
     found: list[tuple[int | None, float | None]] = [(None, None)] * V.shape[1]
     for ours, theirs in zip(*linear_sum_assignment(-cosines), strict=True):
         found[ours] = (int(theirs) + 1, float(cosines[ours, theirs]))
     return found
 
 
-def _unit(V: Array) -> Array:
-    norms = np.linalg.norm(np.asarray(V, dtype=float), axis=0)
-    return np.asarray(V / np.where(norms > 0, norms, 1.0))
-
-
-def _forms(factors: Factors, reading: Reading, detail: Detail) -> Iterator[dict[str, object]]:
+def _draw_forms(factors: Factors, presentation: Presentation, detail: Detail) -> Iterator[dict[str, object]]:
     H = np.asarray(factors.V.T, dtype=float)
-    if reading.kind == "image":
-        assert reading.image_shape is not None
+    if presentation.kind == "image":
+        assert presentation.image_shape is not None
         for row in H:
-            yield {"image": picture(as_picture(row, reading.image_shape, reading.order), detail.pixels)}
-    elif reading.kind == "words":
-        scores = {by: scores_of(H, by) for by in ("weight", "specificity")}
+            yield {
+                "image": encode_picture(
+                    as_picture(row, presentation.image_shape, presentation.order), detail.pixels
+                )
+            }
+    elif presentation.kind == "words":
+        scores = {by: score_features(H, by) for by in ("weight", "specificity")}
         for index in range(len(H)):
-            yield {f"by_{by}": _terms(scores[by][index], reading) for by in scores}
+            yield {f"by_{by}": _list_terms(scores[by][index], presentation) for by in scores}
     else:
-        yield from _curves(H, factors.U, reading, detail)
+        yield from _draw_curves(H, factors.U, presentation, detail)
 
 
-def _curves(H: Array, U: Array | None, reading: Reading, detail: Detail) -> Iterator[dict[str, object]]:
-    assert reading.axis is not None
-    shares = None if U is None or reading.map_shape is None else sample_shares(U, H)
+def _draw_curves(
+    H: Array, U: Array | None, presentation: Presentation, detail: Detail
+) -> Iterator[dict[str, object]]:
+    assert presentation.axis is not None
+    fractions = None if U is None or presentation.map_shape is None else sample_fractions(U, H)
     heights = H
-    if reading.kind == "template":
-        heights = 1.0 - Templates(H, reading.axis).decibels / FLOOR
+    if presentation.kind == "template":
+        heights = 1.0 - Templates(H, presentation.axis).decibels / FLOOR
     for index, (row, height) in enumerate(zip(H, heights, strict=True)):
         form: dict[str, object] = {
-            "curve": curve(height, detail.points),
-            "peak": float(reading.axis[np.argmax(row)]),
+            "curve": encode_curve(height, detail.points),
+            "peak": float(presentation.axis[np.argmax(row)]),
         }
-        if U is not None and shares is not None:
-            form |= _maps(shares[:, index], U[:, index] * row.max(), reading, detail)
-        elif U is not None and reading.kind == "template":
-            form["activity"] = curve(U[:, index], detail.points)
+        if U is not None and fractions is not None:
+            form |= _draw_maps(fractions[:, index], U[:, index] * row.max(), presentation, detail)
+        elif U is not None and presentation.kind == "template":
+            form["activity"] = encode_curve(U[:, index], detail.points)
         yield form
 
 
-def sample_shares(U: Array, H: Array) -> Array:
-    """What each component makes up of the sum of a sample's fitted values: rows of U that add up to one.
+def sample_fractions(U: Array, H: Array) -> Array:
+    """The fraction of each sample's fitted sum that each component contributes: rows that sum to one.
 
-    These are the abundances of spectral unmixing. Unlike the weights they do not depend on how bright a
-    sample is, so that a dark material (water) stands out where it is alone.
+    These are the abundances of spectral unmixing. Unlike the weights they do not depend on the intensity of
+    a sample, so dark materials such as water are visible as well.
     """
     parts = np.asarray(U, dtype=float) * H.sum(axis=1)
     totals = parts.sum(axis=1, keepdims=True)
     return np.asarray(parts / np.where(totals > 0, totals, 1.0))
 
 
-def _maps(shares: Array, amounts: Array, reading: Reading, detail: Detail) -> dict[str, object]:
-    assert reading.map_shape is not None
-    map_of, amounts_of = (as_picture(v, reading.map_shape, reading.order) for v in (shares, amounts))
+def _draw_maps(
+    fractions: Array, amounts: Array, presentation: Presentation, detail: Detail
+) -> dict[str, object]:
+    assert presentation.map_shape is not None
+    map_of, amounts_of = (
+        as_picture(v, presentation.map_shape, presentation.order) for v in (fractions, amounts)
+    )
     return {
-        "map": picture(map_of, detail.pixels),
-        "map_top": float(shares.max()),
-        "map_mean": float(shares.mean()),
-        "amounts": picture(amounts_of, detail.pixels),
+        "map": encode_picture(map_of, detail.pixels),
+        "map_top": float(fractions.max()),
+        "map_mean": float(fractions.mean()),
+        "amounts": encode_picture(amounts_of, detail.pixels),
         "amounts_top": float(amounts.max()),
     }
 
 
-def _terms(scores: Array, reading: Reading) -> tuple[Term, ...]:
-    top = top_of(scores, reading.n_top)
-    return tuple(Term(reading.feature(i), round(float(scores[i] / scores[top[0]]), 3)) for i in top)
+def _list_terms(scores: Array, presentation: Presentation) -> tuple[Term, ...]:
+    top = top_features(scores, presentation.n_top)
+    return tuple(Term(presentation.feature(i), round(float(scores[i] / scores[top[0]]), 3)) for i in top)
 
 
-def _strongest(U: Array | None, index: int, reading: Reading) -> tuple[str, ...] | None:
-    if U is None or reading.sample_names is None:
+def _top_samples(U: Array | None, index: int, presentation: Presentation) -> tuple[str, ...] | None:
+    if U is None or presentation.sample_names is None:
         return None
-    return tuple(reading.sample(i) for i in top_of(U[:, index], MOST_SAMPLES))
+    return tuple(presentation.sample(i) for i in top_features(U[:, index], MAX_SAMPLES))
+
+
+LEVELS = 63
+"""Number of grey levels above black; more would double the size without a visible difference."""
+
+CURVE_LEVELS = 65535
+
+
+def encode_picture(values: Array, max_pixels: int) -> str:
+    """A matrix as a greyscale PNG from zero (black) to its maximum, in base 64."""
+    image = shrink(np.asarray(values, dtype=float), max_pixels)
+    shades = np.rint(np.rint(_relative(image) * LEVELS) * (255 / LEVELS)).astype(np.uint8)
+    return b64encode(_png(shades)).decode("ascii")
+
+
+def encode_curve(values: Array, max_points: int) -> str:
+    """A vector relative to its maximum, as little-endian 16-bit numbers in base 64."""
+    numbers = np.rint(_relative(thin(values, max_points)) * CURVE_LEVELS)
+    return b64encode(numbers.astype("<u2").tobytes()).decode("ascii")
+
+
+def shrink(image: Array, max_pixels: int) -> Array:
+    """Average over square blocks if there are too many pixels."""
+    side = block_side(image.shape, max_pixels)
+    if side == 1:
+        return image
+    rows, columns = (np.arange(0, length, side) for length in image.shape)
+    sums = np.add.reduceat(np.add.reduceat(image, rows, axis=0), columns, axis=1)
+    heights, widths = (np.diff(np.append(b, n)) for b, n in zip((rows, columns), image.shape, strict=True))
+    return np.asarray(sums / np.outer(heights, widths))
+
+
+def block_side(shape: tuple[Any, ...], max_pixels: int) -> int:
+    """The side of the blocks of pixels that are averaged."""
+    side = ceil(sqrt(shape[0] * shape[1] / max_pixels))
+    while ceil(shape[0] / side) * ceil(shape[1] / side) > max_pixels and side < max(shape):
+        side += 1
+    return max(side, 1)
+
+
+def thin(values: Array, max_points: int) -> Array:
+    """The maxima of bins if there are too many points, so that peaks are kept."""
+    step = ceil(len(values) / max_points)
+    return np.asarray(np.maximum.reduceat(np.asarray(values, dtype=float), np.arange(0, len(values), step)))
+
+
+def thin_axis(axis: Array, max_points: int) -> Array:
+    """The centres of the bins of `thin`."""
+    step = ceil(len(axis) / max_points)
+    starts = np.arange(0, len(axis), step)
+    return np.asarray([axis[start : start + step].mean() for start in starts])
+
+
+def _relative(values: Array) -> Array:
+    top = float(values.max(initial=0.0))
+    return np.clip(values / top, 0.0, 1.0) if top > 0 else np.zeros_like(values)
+
+
+def _png(shades: Array) -> bytes:
+    """An 8-bit greyscale PNG, unfiltered or with differences to the row above, whichever is smaller."""
+    height, width = shades.shape
+    above = np.vstack([np.zeros((1, width), np.uint8), shades[:-1]])
+    rows = [
+        np.hstack([np.full((height, 1), kind, np.uint8), filtered]).tobytes()
+        for kind, filtered in ((0, shades), (2, shades - above))
+    ]
+    packed = min((zlib.compress(raw, 9) for raw in rows), key=len)
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        _chunk(*part) for part in ((b"IHDR", header), (b"IDAT", packed), (b"IEND", b""))
+    )
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))

@@ -1,26 +1,35 @@
-"""`Contents`: everything that the page shows, as data that JSON can hold, without any HTML."""
+"""`Contents`: everything that the page shows, as data for JSON, and the fit at every rank."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from autonmf._types import Array
-from autonmf.report.answer import Answer, answer_of
-from autonmf.report.components import FULL, SMALL, ComponentView, Detail, components_of
-from autonmf.report.evidence import Evidence, evidence_of, sentence
-from autonmf.report.fit import Fit, SampleFit, fits
-from autonmf.report.health import Health, health_of, health_unseen
-from autonmf.report.picture import block_side, thinned_axis
-from autonmf.report.reading import Reading
-from autonmf.report.recipe import Recipe
-from autonmf.report.subject import Subject
+from autonmf.plotting.forms import as_picture
+from autonmf.report.components import (
+    FULL,
+    SMALL,
+    ComponentView,
+    Detail,
+    block_side,
+    encode_picture,
+    thin_axis,
+    view_components,
+)
+from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
+from autonmf.report.health import Health, check_health, unknown_health
+from autonmf.report.presentation import Presentation
+from autonmf.report.result import Recipe, Result
+from autonmf.report.statistics import row_energies, row_residuals
 from autonmf.report.wording import percent
 
 IN_FULL = 0.7
-"""The share of the space for components that full detail may take."""
+"""Fraction of the space for components that full detail may use."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +39,16 @@ class RankView:
     rank: int
     polished: bool
     explained_words: str
-    on_path_words: str | None  # where it reads otherwise
-    left: float  # unexplained, as the path left it
+    on_path_words: str | None  # the same on the path, if different
+    unexplained: float  # relative loss on the path
     added_words: str | None
     probability_words: str | None
     sentence: str
     samples: SampleFit | None
-    detail: str | None  # of the components: "full", "small", or None where they are left out
+    detail: str | None  # of the components: "full", "small", or None if they are left out
     components: tuple[ComponentView, ...] = ()
-    remainder: str | None = None  # the picture of what is left
-    remainder_top: float | None = None
+    residual: str | None = None  # map of the residual of each sample
+    residual_top: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,8 +60,8 @@ class Form:
     axes: dict[str, tuple[float, ...]]  # of curves, by detail
     map: bool
     shape: tuple[int, int] | None  # of a picture
-    blocks: dict[str, int]  # pixels of a picture that became one, along a side, by detail
-    thinned: dict[str, bool]  # whether curves have fewer points than features, by detail
+    blocks: dict[str, int]  # side of the blocks of pixels that are averaged, by detail
+    thinned: dict[str, bool]  # whether curves have fewer points than there are features, by detail
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Contents:
 
     title: str
     shape: tuple[int, int]
-    rank: int  # where the page opens
+    rank: int  # shown first
     chosen: int | None  # by the rule
     rule: str | None
     plausible: tuple[int, ...]
@@ -73,45 +82,53 @@ class Contents:
     recipe: Recipe
 
     def as_json(self) -> str:
-        """Without white space, and without what is None."""
+        """JSON without white space and without members that are None."""
         return compact(asdict(self))
 
 
-def contents_of(subject: Subject, reading: Reading, recipe: Recipe, title: str, most_bytes: int) -> Contents:
-    """Everything about a result; the components take ``most_bytes`` at most, of which the page tells."""
-    fit, evidence = fits(subject, reading), evidence_of(subject)
-    reference = subject.factors(subject.rank).V
-    heavy = within(most_bytes, subject.by_interest, lambda rank, detail: _heavy(
-        subject, reading, reference, fit[rank], rank, detail
+def build_contents(
+    result: Result, presentation: Presentation, recipe: Recipe, title: str, max_bytes: int
+) -> Contents:
+    """Everything about a result; the components take at most ``max_bytes``."""
+    fits, evidence = compute_fits(result, presentation), build_evidence(result)
+    reference = result.factors(result.rank).V
+    heavy = fill_space(max_bytes, result.ranks_by_distance, lambda rank, detail: _build_heavy(
+        result, presentation, reference, fits[rank], rank, detail
     ))  # fmt: skip
-    estimate = subject.estimate
+    estimate = result.estimate
     return Contents(
         title=title,
-        shape=subject.path.shape,
-        rank=subject.rank,
+        shape=result.path.shape,
+        rank=result.rank,
         chosen=None if estimate is None else estimate.rank,
         rule=None if estimate is None else estimate.rule,
         plausible=() if estimate is None else estimate.plausible,
-        answer=answer_of(subject, fit, evidence),
-        form=_form(reading),
+        answer=build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence),
+        form=_build_form(presentation),
         evidence=evidence,
-        views=tuple(_view(subject, rank, fit[rank], evidence, heavy.get(rank, {})) for rank in subject.ranks),
-        health=_health(subject),
+        views=tuple(
+            _build_view(result, rank, fits[rank], evidence, heavy.get(rank, {})) for rank in result.ranks
+        ),
+        health=(
+            unknown_health(result.path.shape, result.path.squared_norm)
+            if result.data is None
+            else check_health(result.data)
+        ),
         recipe=recipe,
     )
 
 
-def within(
-    most_bytes: int, ranks: Iterable[int], build: Callable[[int, Detail], dict[str, Any]]
+def fill_space(
+    max_bytes: int, ranks: Iterable[int], build: Callable[[int, Detail], dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
-    """What ``build`` makes for each rank: in full, in small once full detail takes too much, then nothing."""
+    """Build each rank in full detail, then in small, then not at all, as long as the space lasts."""
     found: dict[int, dict[str, Any]] = {}
     details, used = [FULL, SMALL], 0
     for rank in ranks:
         while details:
             built = build(rank, details[0])
             size = len(compact({**built, "components": [asdict(c) for c in built["components"]]}))
-            if used + size <= (IN_FULL if details[0] is FULL else 1.0) * most_bytes:
+            if used + size <= (IN_FULL if details[0] is FULL else 1.0) * max_bytes:
                 found[rank], used = built, used + size
                 break
             details.pop(0)
@@ -120,66 +137,153 @@ def within(
 
 def compact(value: Any) -> str:
     """JSON without white space; members that are None are left out."""
-    return json.dumps(_without_none(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(_drop_none(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _without_none(value: Any) -> Any:
+def _drop_none(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
+        return {key: _drop_none(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
-        return [_without_none(item) for item in value]
+        return [_drop_none(item) for item in value]
     return value
 
 
-def _heavy(
-    subject: Subject, reading: Reading, reference: Array, fit: Fit, rank: int, detail: Detail
+def _build_heavy(
+    result: Result, presentation: Presentation, reference: Array, fit: Fit, rank: int, detail: Detail
 ) -> dict[str, Any]:
-    left = fit.remainder
     return {
         "detail": detail.name,
-        "components": tuple(components_of(subject.factors(rank), reading, reference, detail)),
-        "remainder": None if left is None else left.pictures[detail.name],
-        "remainder_top": None if left is None else left.top,
+        "components": tuple(view_components(result.factors(rank), presentation, reference, detail)),
+        "residual": None if fit.residual is None else fit.residual.pictures[detail.name],
+        "residual_top": None if fit.residual is None else fit.residual.top,
     }
 
 
-def _view(subject: Subject, rank: int, fit: Fit, evidence: Evidence, heavy: dict[str, Any]) -> RankView:
-    chances = evidence.column("probability") if rank in evidence.ranks else None
-    shown, on_path = percent(fit.explained), percent(1.0 - fit.left)
+def _build_view(result: Result, rank: int, fit: Fit, evidence: Evidence, heavy: dict[str, Any]) -> RankView:
+    probabilities = evidence.column("probability") if rank in evidence.ranks else None
+    shown, on_path = percent(fit.explained), percent(1.0 - fit.unexplained)
     return RankView(
         rank=rank,
-        polished=subject.factors(rank).polished,
+        polished=result.factors(rank).polished,
         explained_words=shown,
         on_path_words=None if on_path == shown else on_path,
-        left=fit.left,
+        unexplained=fit.unexplained,
         added_words=None if fit.added is None else percent(fit.added),
-        probability_words=chances.words[evidence.ranks.index(rank)] if chances else None,
-        sentence=sentence(evidence, rank),
+        probability_words=probabilities.words[evidence.ranks.index(rank)] if probabilities else None,
+        sentence=describe_rank(evidence, rank),
         samples=fit.samples,
         **({"detail": None} | heavy),
     )
 
 
-def _form(reading: Reading) -> Form:
-    shape = reading.image_shape if reading.kind == "image" else reading.map_shape
-    curves = reading.kind in ("spectrum", "template")
+def _build_form(presentation: Presentation) -> Form:
+    shape = presentation.image_shape if presentation.kind == "image" else presentation.map_shape
+    curves = presentation.kind in ("spectrum", "template")
     details = (FULL, SMALL)
-    axis = reading.axis
+    axis = presentation.axis
     assert axis is not None
     return Form(
-        kind=reading.kind,
-        axis_label=reading.axis_label,
-        axes={d.name: tuple(thinned_axis(axis, d.points).round(6).tolist()) for d in details}
-        if curves
-        else {},
-        map=curves and reading.map_shape is not None,
+        kind=presentation.kind,
+        axis_label=presentation.axis_label,
+        axes={d.name: tuple(thin_axis(axis, d.points).round(6).tolist()) for d in details} if curves else {},
+        map=curves and presentation.map_shape is not None,
         shape=shape,
         blocks={d.name: block_side(shape, d.pixels) for d in details} if shape else {},
         thinned={d.name: len(axis) > d.points for d in details} if curves else {},
     )
 
 
-def _health(subject: Subject) -> Health:
-    if subject.data is None:
-        return health_unseen(subject.path.shape, subject.path.squared_norm)
-    return health_of(subject.data)
+MAX_WORK = 3e10
+"""Multiply-adds spent on the fit of each sample; ranks close to that of the model come first."""
+
+QUANTILES = 41
+"""Number of points of the curve of the fits by sample."""
+
+N_WORST = 5
+"""Number of samples with the worst fit that are named."""
+
+
+@dataclass(frozen=True)
+class SampleFit:
+    """The explained fraction of the squared norm of each sample, over the samples that are not zero."""
+
+    quantiles: tuple[float, ...]  # of the unexplained fraction, from the worst sample to the best
+    low: float  # the 5 % quantile
+    median: float
+    worst: tuple[tuple[str, float], ...]  # names and explained fractions
+
+
+class Residual(NamedTuple):
+    """A map of ‖x_i - V u_i‖ over the samples, by detail."""
+
+    pictures: dict[str, str]
+    top: float  # the largest
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The fit at one rank."""
+
+    explained: float  # 1 - ‖X - UVᵀ‖²/‖X‖² of the factors shown
+    unexplained: float  # relative loss on the path, so that ranks compare; otherwise of the factors shown
+    added: float | None  # decrease of the relative loss from the next smaller rank of the path
+    samples: SampleFit | None = None
+    residual: Residual | None = None
+
+
+def compute_fits(result: Result, presentation: Presentation) -> dict[int, Fit]:
+    """The fit at every rank."""
+    path = dict(zip(result.path.ranks.tolist(), result.path.relative_losses.tolist(), strict=True))
+    by_sample = dict(_fit_samples(result, presentation))
+    found: dict[int, Fit] = {}
+    previous: float | None = None
+    for rank in result.ranks:
+        shown, left = result.relative_loss(rank), path.get(rank)
+        added = None if left is None or previous is None else previous - left
+        found[rank] = Fit(
+            1.0 - shown, shown if left is None else left, added, *by_sample.get(rank, (None, None))
+        )
+        previous = previous if left is None else left
+    return found
+
+
+def _fit_samples(
+    result: Result, presentation: Presentation
+) -> Iterator[tuple[int, tuple[SampleFit, Residual | None]]]:
+    if result.data is None:
+        return
+    energies = row_energies(result.data)
+    work = 0.0
+    for rank in result.ranks_by_distance:
+        work += rank * result.data.cost
+        if work > MAX_WORK and rank != result.rank:
+            return
+        U, V, _ = result.factors(rank)
+        assert U is not None
+        residuals = row_residuals(result.data, U, V, energies)
+        yield rank, (_summarise(energies, residuals, presentation), _map_residual(residuals, presentation))
+
+
+def _summarise(energies: Array, residuals: Array, presentation: Presentation) -> SampleFit:
+    some = np.flatnonzero(energies > 0)
+    lost = np.clip(residuals[some] / energies[some], 0.0, 1.0)
+    explained = 1.0 - lost
+    quantiles = np.quantile(lost, np.linspace(1.0, 0.0, QUANTILES))
+    worst = np.argsort(explained, kind="stable")[:N_WORST]
+    low, median = np.quantile(explained, (0.05, 0.5))
+    return SampleFit(
+        quantiles=tuple(float(f"{value:.4g}") for value in quantiles),
+        low=float(low),
+        median=float(median),
+        worst=tuple((presentation.sample(int(some[i])), float(explained[i])) for i in worst),
+    )
+
+
+def _map_residual(residuals: Array, presentation: Presentation) -> Residual | None:
+    if presentation.map_shape is None:
+        return None
+    roots = np.sqrt(residuals)
+    drawn = as_picture(roots, presentation.map_shape, presentation.order)
+    return Residual(
+        {detail.name: encode_picture(drawn, detail.pixels) for detail in (FULL, SMALL)}, float(roots.max())
+    )

@@ -1,47 +1,55 @@
-"""What the rule looked at, as panels to draw, a table to read, and a sentence a rank."""
+"""Why this rank: the evidence of the rule as panels, table and sentences, and the answer at the top."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.columns import column, default_columns
-from autonmf.plotting.series import spans_decades
-from autonmf.report.subject import Subject
-from autonmf.report.wording import percent, plain
+from autonmf.plotting.evidence import COLUMNS, column, default_columns, numeric_columns, read_evidence
+from autonmf.plotting.style import spans_decades
+from autonmf.report.result import Result
+from autonmf.report.wording import count, percent, percents, plain, ranges
 from autonmf.selection import RankEstimate
-from autonmf.selection.features import LIKE_NOISE
+from autonmf.selection.automatic import CREDIBLE_MASS, MAX_CONFIDENCE
+from autonmf.selection.features import NOISE_LIMIT
 
-EXPLAINED = {
-    "probability": ("probability", "How likely each rank is, all evidence together."),
-    "loss": ("loss", "What this many components leave of the data, on even rows and columns."),
-    "drop": ("drop of the loss", "What the last component adds to the fit."),
-    "ratio": ("drop ÷ next drop", "How many times more the last component adds than the next one would."),
-    "bend": ("bend", "How well two straight lines that part here describe the drops."),
-    "remainder": ("left over ÷ noise", "The next direction of the data, against what pure noise would have."),
-    "score": ("score", "The evidence in one number; the probability follows from it."),
-}
-"""Names of columns for readers, and what they mean."""
+PANELS = ("probability", "drop", "drop_ratio", "noise_ratio")
+"""The panels that come first, from the top."""
+
+CLEAR, LIKELY = 0.9, 0.6
+"""Confidences from which a choice is called clear, and likely."""
+
+MAX_CANDIDATES = 3
+"""Number of ranks shown with their probability beside the answer."""
+
+DEFINITIONS = {
+    "loss": "The loss is the squared error of the fit.",
+    "equilibrated": "Equilibrated: rows and columns are scaled to comparable norm first.",
+    **{COLUMNS[name].label: f"{COLUMNS[name].label.capitalize()}: {COLUMNS[name].meaning[0].lower()}"
+       f"{COLUMNS[name].meaning[1:]}" for name in ("drop_ratio", "elbow", "noise_ratio")},
+}  # fmt: skip
+"""Terms that the sentence of a rule may use."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One quantity, with one value for each rank of the table."""
+    """One quantity with a value for each rank of the table."""
 
     name: str
     label: str
     meaning: str
-    values: tuple[float | None, ...]  # None: not a finite number
-    words: tuple[str, ...]  # the same to read
+    values: tuple[float | None, ...]  # None if not finite
+    words: tuple[str, ...]  # the values as text
     log: bool = False
-    level: tuple[float, str] | None = None  # a value to compare with, and its name
+    level: tuple[float, str] | None = None  # a constant to compare with, and its name
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A table by columns."""
+    """The evidence as a table by columns."""
 
     ranks: tuple[int, ...]
     columns: tuple[Column, ...]
@@ -52,58 +60,159 @@ class Evidence:
         return next((column for column in self.columns if column.name == name), None)
 
 
-def evidence_of(subject: Subject) -> Evidence:
-    """The evidence for the choice; the losses alone where the rank was given."""
-    if subject.estimate is None:
-        losses = subject.path.relative_losses
-        table = {"rank": subject.path.ranks, "loss": losses}
+@dataclass(frozen=True)
+class Candidate:
+    """A rank and its probability."""
+
+    rank: int
+    probability: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The first section of the page."""
+
+    headline: str
+    why: str
+    fit: str  # what one component more or less would change
+    definitions: str  # of the terms in `why`
+    confidence: str
+    candidates: tuple[Candidate, ...]  # the most probable ranks
+    warnings: tuple[str, ...]
+
+
+def build_evidence(result: Result) -> Evidence:
+    """The evidence for the chosen rank; only the losses if the rank was given."""
+    if result.estimate is None:
+        table = {"rank": result.path.ranks, "loss": result.path.relative_losses}
     else:
-        table = _modest(subject.estimate)
-    names = [name for name in table if name != "rank" and np.asarray(table[name]).dtype.kind in "biuf"]
+        table = _limit_probabilities(result.estimate)
+    names = numeric_columns(table)
     drawn = default_columns({name: table[name] for name in names})
-    order = ("probability", "drop", "ratio", "remainder")
-    panels = sorted(drawn, key=lambda name: order.index(name) if name in order else len(order))
+    panels = sorted(drawn, key=lambda name: PANELS.index(name) if name in PANELS else len(PANELS))
     return Evidence(
         ranks=tuple(int(rank) for rank in table["rank"]),
-        columns=tuple(_column(name, np.asarray(table[name], dtype=float)) for name in names),
+        columns=tuple(_build_column(name, np.asarray(table[name], dtype=float)) for name in names),
         panels=tuple(panels),
     )
 
 
-def sentence(evidence: Evidence, rank: int) -> str:
-    """What the evidence says about one rank, in plain words."""
+def describe_rank(evidence: Evidence, rank: int) -> str:
+    """The evidence for one rank in sentences."""
     if rank not in evidence.ranks:
-        return "The rule did not look at this rank."
+        return "The rule did not consider this rank."
     at = evidence.ranks.index(rank)
     values = {column.name: column.values[at] for column in evidence.columns}
+    probability, drop_ratio, noise_ratio = (
+        values.get(name) for name in ("probability", "drop_ratio", "noise_ratio")
+    )
     parts = []
-    probability, ratio, remainder = (values.get(name) for name in ("probability", "ratio", "remainder"))
     if probability is not None:
         parts.append(f"The probability of rank {rank} is {percent(probability)}.")
-    if "ratio" in values and 1 < rank == evidence.ranks[-1]:
+    if "drop_ratio" in values and 1 < rank == evidence.ranks[-1]:
+        parts.append(f"Rank {rank} is the largest rank tried, so it has no drop ratio.")
+    elif rank > 1 and drop_ratio is not None and drop_ratio > 0:
+        parts.append(f"Component {rank} lowers the loss {_times(drop_ratio)} the next one.")
+    if noise_ratio is not None and noise_ratio < NOISE_LIMIT:
+        parts.append(f"The residual of {count(rank, 'component')} looks like noise.")
+    elif noise_ratio is not None:
         parts.append(
-            f"Rank {rank} is the highest that was tried: there is no next component to compare with."
+            f"The next singular value is {plain(noise_ratio)} times the largest that noise alone would give."
         )
-    elif rank > 1 and ratio is not None and ratio > 0:
-        parts.append(
-            f"Component {rank} lowers the loss {_times(ratio)} the next one would, on even rows and columns."
-        )
-    if remainder is not None:
-        parts.append(
-            f"Beyond {rank} directions the data look like noise."
-            if remainder < LIKE_NOISE
-            else f"The next direction of the data is {plain(remainder)} times what noise would have."
-        )
-    return " ".join(parts) or "There is no evidence but the loss."
+    return " ".join(parts) or "There is no evidence except the loss."
 
 
-def _modest(estimate: RankEstimate) -> dict[str, Array]:
-    """The table of the rule, with no probability above the confidence that it answers for."""
-    if estimate.confidence is None or "probability" not in estimate.evidence:
-        return estimate.evidence
-    return estimate.evidence | {
-        "probability": np.minimum(estimate.evidence["probability"], estimate.confidence)
-    }
+def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evidence) -> Answer:
+    """The answer for the chosen or given rank; ``unexplained`` is the relative loss by rank."""
+    estimate = result.estimate
+    rank = result.rank if estimate is None else estimate.rank
+    candidates = () if estimate is None else _find_candidates(estimate, evidence)
+    why = "" if estimate is None else estimate.why
+    return Answer(
+        headline=count(rank, "component"),
+        why=_explain(result),
+        fit=_describe_fit(unexplained, rank),
+        definitions=" ".join(text for term, text in DEFINITIONS.items() if term in why),
+        confidence="" if estimate is None else _describe_confidence(estimate, candidates),
+        candidates=candidates,
+        warnings=() if estimate is None else tuple(_as_sentence(text) for text in estimate.warnings),
+    )
+
+
+def _explain(result: Result) -> str:
+    if result.estimate is None:
+        return "This rank was given, not chosen from the data."
+    why = _as_sentence(result.estimate.why)
+    if result.rank != result.estimate.rank:
+        why += f" This model has {result.rank} components, as requested."
+    return why
+
+
+def _describe_fit(unexplained: Mapping[int, float], rank: int) -> str:
+    """What the neighbouring ranks leave unexplained."""
+    near = [k for k in (rank - 1, rank, rank + 1) if k in unexplained]
+    words = dict(zip(near, percents([unexplained[k] for k in near]), strict=True))
+    if rank not in words:
+        return ""
+    parts = [f"{words[k]} with {count(k, 'component')}" for k in near]
+    return f"Unexplained fraction of the energy: {', '.join(parts)}."
+
+
+def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:
+    if estimate.confidence is None:
+        others = [rank for rank in estimate.plausible if rank != estimate.rank]
+        also = f" Also plausible: {ranges(others)}." if others else ""
+        return f"The rule “{estimate.rule}” gives no probability.{also}"
+    confidence = estimate.confidence
+    words = (
+        "The choice is clear" if confidence >= CLEAR
+        else "The choice is likely" if confidence >= LIKELY
+        else "The choice is uncertain"
+    )  # fmt: skip
+    text = f"{words}, with a probability of {percent(confidence)}."
+    second = next((one for one in candidates if one.rank != estimate.rank), None)
+    if second is not None:
+        text += f" The second most probable rank is {second.rank} ({second.words})."
+        if len(estimate.plausible) > 2:
+            text += f" The {percent(CREDIBLE_MASS)} credible set is {ranges(estimate.plausible)}."
+    if estimate.rule == "auto" and max(estimate.evidence.get("probability", [0.0])) > MAX_CONFIDENCE:
+        text += (
+            f" Probabilities are capped at {percent(MAX_CONFIDENCE)}, because the rule was calibrated on a "
+            "few hundred matrices."
+        )
+    return text
+
+
+def _find_candidates(estimate: RankEstimate, evidence: Evidence) -> tuple[Candidate, ...]:
+    probabilities = evidence.column("probability")
+    if probabilities is None:
+        return tuple(Candidate(rank, None, "plausible") for rank in estimate.plausible[:MAX_CANDIDATES])
+    found = zip(evidence.ranks, probabilities.values, probabilities.words, strict=True)
+    likely = [Candidate(*one) for one in found if one[1]]
+    return tuple(sorted(likely, key=lambda one: -(one.probability or 0.0))[:MAX_CANDIDATES])
+
+
+def _limit_probabilities(estimate: RankEstimate) -> dict[str, Array]:
+    """The evidence with no probability above the confidence."""
+    table = read_evidence(estimate.evidence)
+    if estimate.confidence is None or "probability" not in table:
+        return table
+    return table | {"probability": np.minimum(table["probability"], estimate.confidence)}
+
+
+def _build_column(name: str, values: Array) -> Column:
+    known = column(name)
+    write = percent if name == "probability" else plain
+    return Column(
+        name=name,
+        label=known.title or known.label,
+        meaning=known.meaning,
+        values=tuple(float(value) if np.isfinite(value) else None for value in values),
+        words=tuple(write(float(value)) for value in values),
+        log=known.log and spans_decades(values),
+        level=known.level,
+    )
 
 
 def _times(ratio: float) -> str:
@@ -112,16 +221,5 @@ def _times(ratio: float) -> str:
     return "far more than" if ratio >= 1e4 else f"{plain(ratio)} times as much as"
 
 
-def _column(name: str, values: Array) -> Column:
-    known = column(name)
-    label, meaning = EXPLAINED.get(name, (name.replace("_", " "), ""))
-    written = percent if name == "probability" else plain
-    return Column(
-        name=name,
-        label=label,
-        meaning=meaning,
-        values=tuple(float(value) if np.isfinite(value) else None for value in values),
-        words=tuple(written(float(value)) for value in values),
-        log=known.log and spans_decades(values),
-        level=known.level,
-    )
+def _as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

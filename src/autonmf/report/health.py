@@ -1,4 +1,4 @@
-"""The health of the data: facts about X, and sentences that say what to do."""
+"""A check of the data: facts about X, and findings with advice."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.report.survey import Survey, survey
+from autonmf.report.statistics import Statistics, compute_statistics
 from autonmf.report.wording import count, percent, plain
 
-MOSTLY_ZERO, HARDLY_ZERO = 0.9, 0.5
-"""Shares of zeros from which on sparse storage pays, and below which it costs."""
+MOSTLY_ZERO, FEW_ZEROS = 0.9, 0.5
+"""Fractions of zeros above which sparse storage saves memory, and below which it wastes it."""
 
 DOMINANT = 0.3
-"""A share of the energy from which on one row or column rules the fit; the even share counts, too."""
+"""Fraction of the energy above which a single row or column dominates the fit."""
 
 WIDE = 4.0
-"""Decades between typical and largest energies of columns from which on small columns do not count."""
+"""Decades between the energies of columns above which small columns hardly affect the fit."""
 
 CLIPPED = 0.01
-"""A share of entries at the maximum that hints at saturation."""
+"""Fraction of entries equal to the maximum that suggests saturation."""
 
 FEW = 10
-"""Rows or columns below which there is little to choose from."""
+"""Number of rows or columns below which the choice of the rank is weak."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about the data, and what to do."""
+    """A finding about the data, and advice."""
 
     level: Literal["good", "note", "warning"]
     text: str
@@ -48,120 +48,128 @@ class Finding:
 
 @dataclass(frozen=True)
 class Health:
-    """What a reader should know of X before its components."""
+    """Facts about X and findings."""
 
     facts: tuple[Fact, ...]
     findings: tuple[Finding, ...]
 
 
-def health_of(data: Data) -> Health:
-    """The health of X."""
-    found = survey(data)
-    findings = tuple(_findings(found))
+def check_health(data: Data) -> Health:
+    """Compute the facts about X and look for problems."""
+    found = compute_statistics(data)
+    findings = tuple(_find_problems(found))
     if not any(finding.level == "warning" for finding in findings):
-        findings = (Finding("good", "Nothing in the data speaks against a factorisation."), *findings)
-    return Health(tuple(_facts(found)), findings)
+        findings = (Finding("good", "No problems found in the data."), *findings)
+    return Health(tuple(_list_facts(found)), findings)
 
 
-def health_unseen(shape: tuple[int, int], squared_norm: float) -> Health:
-    """What is known where X is not at hand."""
+def unknown_health(shape: tuple[int, int], squared_norm: float) -> Health:
+    """What is known without X."""
     size = shape[0] * shape[1]
     return Health(
-        (Fact("Shape", _shape(shape)), Fact("Root mean square", plain(np.sqrt(squared_norm / size)))),
-        (Finding("note", "The data were not at hand when this page was written.", "Pass X to see more."),),
+        (
+            Fact("Shape", _describe_shape(shape)),
+            Fact("Root mean square", plain(np.sqrt(squared_norm / size))),
+        ),
+        (
+            Finding(
+                "note", "The report was written without the data.", "Pass X to include a check of the data."
+            ),
+        ),
     )
 
 
-def _facts(s: Survey) -> Iterator[Fact]:
-    yield Fact("Shape", _shape(s.shape))
+def _list_facts(s: Statistics) -> Iterator[Fact]:
+    yield Fact("Shape", _describe_shape(s.shape))
     yield Fact("Stored", f"{'sparse' if s.sparse else 'dense'}, {s.dtype}")
     if s.missing:
-        yield Fact("Missing", f"{percent(s.missing / s.size)} of {s.size:,} entries")
-    yield Fact("Zeros", f"{percent(s.zero_share)} of {s.size:,} entries")
-    kind = "whole" if s.whole else "real"
-    spread = f"{kind} numbers, from {plain(s.smallest)} to {plain(s.largest)} where positive"
-    yield Fact("Values", f"0 and {plain(s.largest)} only" if s.binary else spread)
-    yield Fact("Median of the positive", plain(s.median))
+        yield Fact("Missing entries", f"{percent(s.missing / s.size)} of {s.size:,} entries")
+    yield Fact("Zeros", f"{percent(s.zero_fraction)} of {s.size:,} entries")
+    kind = "integers" if s.integers else "real numbers"
+    span = f"{kind}; positive entries from {plain(s.smallest)} to {plain(s.largest)}"
+    yield Fact("Values", f"0 and {plain(s.largest)} only" if s.binary else span)
+    yield Fact("Median of positive entries", plain(s.median))
     yield Fact("Root mean square", plain(np.sqrt(s.row_energies.sum() / s.size)))
     yield Fact("Dynamic range", f"{plain(np.log10(s.largest / s.smallest), 2)} decades")
-    yield Fact("Rows, columns of zeros", f"{s.zero_rows:,}, {s.zero_columns:,}")
-    yield Fact("Repeated rows", "not looked for" if s.repeated_rows is None else f"{s.repeated_rows:,}")
+    yield Fact("Zero rows, zero columns", f"{s.zero_rows:,}, {s.zero_columns:,}")
+    yield Fact("Repeated rows", "not searched for" if s.repeated_rows is None else f"{s.repeated_rows:,}")
 
 
-def _findings(s: Survey) -> Iterator[Finding]:
-    yield from _emptiness(s)
-    yield from _scale(s)
-    yield from _storage(s)
+def _find_problems(s: Statistics) -> Iterator[Finding]:
+    yield from _check_zeros(s)
+    yield from _check_scale(s)
+    yield from _check_storage(s)
     if s.repeated_rows:
+        repeat = "repeats" if s.repeated_rows == 1 else "repeat"
         yield Finding(
             "note",
-            f"{count(s.repeated_rows, 'row')} repeat an earlier one, and count each time.",
-            "If that is an accident, remove them: np.unique(X, axis=0).",
+            f"{count(s.repeated_rows, 'row')} {repeat} an earlier row.",
+            "If that is a mistake, remove them with np.unique(X, axis=0).",
         )
     if min(s.shape) < FEW:
         yield Finding(
             "warning",
-            f"With {min(s.shape)} {'rows' if s.shape[0] <= s.shape[1] else 'columns'} there are few ranks to "
-            "choose from.",
-            "Treat the choice as a hint.",
+            f"There are only {count(min(s.shape), 'row' if s.shape[0] <= s.shape[1] else 'column')}.",
+            "Treat the estimated rank with caution.",
         )
 
 
-def _emptiness(s: Survey) -> Iterator[Finding]:
+def _check_zeros(s: Statistics) -> Iterator[Finding]:
     for number, noun, factor in ((s.zero_rows, "row", "W"), (s.zero_columns, "column", "H")):
         if number:
             yield Finding(
                 "note",
-                f"{count(number, noun)} {'is' if number == 1 else 'are'} all zero and carry nothing.",
-                f"They do no harm ({factor} is zero there) and may be left out.",
+                f"{count(number, noun)} {'is' if number == 1 else 'are'} zero, and so is {factor} there.",
+                "This is harmless.",
             )
 
 
-def _scale(s: Survey) -> Iterator[Finding]:
+def _check_scale(s: Statistics) -> Iterator[Finding]:
     for energies, noun in ((s.row_energies, "row"), (s.column_energies, "column")):
-        share = float(energies.max() / energies.sum())
-        if share > max(DOMINANT, 3.0 / len(energies)):
+        fraction = float(energies.max() / energies.sum())
+        if fraction > max(DOMINANT, 3.0 / len(energies)):
             yield Finding(
                 "warning",
-                f"One {noun} ({noun} {int(np.argmax(energies)) + 1}) holds {percent(share)} of the energy: "
-                "the fit is largely about it.",
-                f"Check it; divide each {noun} by its norm if all should count alike.",
+                f"{noun.capitalize()} {int(np.argmax(energies)) + 1} has {percent(fraction)} of the energy "
+                "and dominates the fit.",
+                f"Check it, or divide each {noun} by its norm so that all have the same weight.",
             )
-    spread = _decades(s.column_energies)
-    if spread > WIDE:
+    decades = _decades(s.column_energies)
+    if decades > WIDE:
         yield Finding(
             "warning",
-            f"Columns differ in energy by {plain(spread, 2)} decades: a squared error hardly sees the small "
-            "ones.",
+            f"The energies of the columns differ by {plain(decades, 2)} decades, so that small ones hardly "
+            "affect the squared error.",
             "Scale the columns, or take log(1 + x).",
         )
-    if s.whole and not s.binary and s.largest > 2:
+    if s.integers and not s.binary and s.largest > 2:
         yield Finding(
             "note",
-            "The entries are counts, whose noise grows with them, while a squared error weighs all alike.",
-            "Scale the rows to one sum and take log(1 + x), or use tf-idf for words.",
+            "The entries are counts. Their noise grows with their size, but the squared error weights all "
+            "entries equally.",
+            "Normalise each row to the same sum and take log(1 + x), or use tf-idf for words.",
         )
-    if not s.whole and not s.binary and s.at_largest > CLIPPED * (s.size - s.zeros):
+    if not s.integers and not s.binary and s.at_largest > CLIPPED * (s.size - s.zeros):
         yield Finding(
             "warning",
-            f"{count(s.at_largest, 'entry', 'entries')} share the largest value, {plain(s.largest)}: "
-            "the data may be clipped.",
-            "Look for saturation in the instrument or the export.",
+            f"{count(s.at_largest, 'entry', 'entries')} have the largest value, {plain(s.largest)}, so the "
+            "data may be clipped.",
+            "Check the instrument and the export for saturation.",
         )
 
 
-def _storage(s: Survey) -> Iterator[Finding]:
-    if not s.sparse and s.zero_share > MOSTLY_ZERO:
+def _check_storage(s: Statistics) -> Iterator[Finding]:
+    if not s.sparse and s.zero_fraction > MOSTLY_ZERO:
         yield Finding(
             "note",
-            f"{percent(s.zero_share)} of the entries are zero, and all are stored.",
+            f"{percent(s.zero_fraction)} of the entries are zero, but X is stored as a dense array.",
             "Pass scipy.sparse.csr_matrix(X) to save memory and time.",
         )
-    if s.sparse and s.zero_share < HARDLY_ZERO:
+    if s.sparse and s.zero_fraction < FEW_ZEROS:
         yield Finding(
             "note",
-            f"The matrix is stored sparse, but only {percent(s.zero_share)} of it is zero.",
-            "Pass X.toarray(): it is smaller and faster.",
+            f"X is stored as a sparse matrix, but only {percent(s.zero_fraction)} of its entries are zero.",
+            "Pass X.toarray(), which is smaller and faster.",
         )
 
 
@@ -172,5 +180,5 @@ def _decades(energies: Array) -> float:
     return float(np.log10(high / low)) if low > 0 else 0.0
 
 
-def _shape(shape: tuple[int, int]) -> str:
+def _describe_shape(shape: tuple[int, int]) -> str:
     return f"{count(shape[0], 'sample')} × {count(shape[1], 'feature')}"

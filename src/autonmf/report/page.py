@@ -1,18 +1,24 @@
-"""`Contents` as one HTML page that needs nothing else."""
+"""`write_report`: a fitted model as one interactive HTML page that needs nothing else."""
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
-from autonmf.report.answer import Answer, Candidate
-from autonmf.report.contents import Contents
-from autonmf.report.evidence import Evidence
+from autonmf._types import Array
+from autonmf.report.contents import Contents, build_contents
+from autonmf.report.evidence import Answer, Candidate, Evidence
 from autonmf.report.health import Health
-from autonmf.report.recipe import Recipe
+from autonmf.report.presentation import Presentation, choose_presentation
+from autonmf.report.result import Recipe, Result, recipe_from_model
 from autonmf.report.wording import count
 
 SCRIPTS = ("charts.js", "cards.js", "page.js")
@@ -23,51 +29,188 @@ PAPER = (
 )
 
 
+MAX_BYTES = 7_900_000
+"""Maximum size of a page."""
+
+COMPONENT_BYTES = 2_400_000
+"""Maximum size of the components."""
+
+REST_BYTES = 400_000
+"""Space for everything else except plotly.js: style, evidence, fits."""
+
+
+def write_report(
+    model: Any,
+    file: str | os.PathLike[str],
+    *,
+    X: Any = None,
+    title: str | None = None,
+    feature_names: Sequence[str] | Array | None = None,
+    sample_names: Sequence[str] | Array | None = None,
+    image_shape: tuple[int, int] | None = None,
+    order: str = "C",
+    wavelengths: Any = None,
+    map_shape: tuple[int, int] | None = None,
+    kind: str | None = None,
+    axis_label: str | None = None,
+    n_top: int = 10,
+) -> Path:
+    """Write one self-contained interactive page about a fitted model, which works offline.
+
+    Parameters
+    ----------
+    model : AutoNMF
+        Fitted.
+    file : path
+        An HTML file. An existing file is replaced once the new one is complete.
+    X : array, data frame or sparse matrix of shape (n_samples, n_features), optional
+        The training data, in any form that `AutoNMF.fit` accepts. With them the page also shows a check of
+        the data, the fit of each sample and the polished components. Data in a file are read in blocks. Leave
+        X out for a model that was fitted with weights.
+    title : str, optional
+        Headline of the page.
+    feature_names : sequence of str, optional
+        Words or genes, or an axis such as "400 nm", "410 nm". Default: the column names of the data frame
+        that the model was fitted to.
+    sample_names : sequence of str, optional
+        Names of the rows of X.
+    image_shape : (rows, columns), optional
+        Components are images of this shape.
+    order : {"C", "F"}
+        Pixel order of images and maps: "C" along rows, "F" down columns, as in MATLAB files.
+    wavelengths : array of shape (n_features,), optional
+        Components are spectra over these wavelengths.
+    map_shape : (rows, columns), optional
+        The samples are the pixels of a map of this shape.
+    kind : {"image", "spectrum", "words", "template"}, optional
+        How components are shown. Default: chosen from the other parameters.
+    axis_label : str, optional
+        Label of ``wavelengths``, with the unit.
+    n_top : int
+        Number of words or genes shown for each component.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ImportError
+        plotly is not installed.
+    OSError
+        The file cannot be written; an existing file is left unchanged.
+
+    Examples
+    --------
+    >>> from autonmf import AutoNMF
+    >>> from autonmf.datasets import load_swimmer
+    >>> from autonmf.report import write_report
+    >>> X = load_swimmer()
+    >>> model = AutoNMF(random_state=0).fit(X)
+    >>> write_report(model, "swimmer.html", X=X, image_shape=(32, 32)).name  # doctest: +SKIP
+    'swimmer.html'
+    """
+    plotly = plotly_script()
+    with closing(Result.from_model(model, X)) as result:
+        if feature_names is None and image_shape is None and wavelengths is None:
+            feature_names = getattr(model, "feature_names_in_", None)
+        presentation = choose_presentation(
+            result.path.shape,
+            feature_names=feature_names,
+            sample_names=sample_names,
+            image_shape=image_shape,
+            order=order,
+            wavelengths=wavelengths,
+            map_shape=map_shape,
+            kind=kind,
+            axis_label=axis_label,
+            n_top=n_top,
+        )
+        return write_page(
+            result,
+            presentation,
+            recipe_from_model(model),
+            title or "Components found by autonmf",
+            file,
+            plotly,
+        )
+
+
+def write_page(
+    result: Result,
+    presentation: Presentation,
+    recipe: Recipe,
+    title: str,
+    file: str | os.PathLike[str],
+    plotly: str,
+) -> Path:
+    """Write the page about a result of the estimator or the command line."""
+    room = min(COMPONENT_BYTES, MAX_BYTES - REST_BYTES - len(plotly.encode()))
+    contents = build_contents(result, presentation, recipe, title, room)
+    target = Path(file)
+    write_file(target, render(contents, plotly))
+    return target
+
+
+def write_file(target: Path, text: str) -> None:
+    """Write a file through a temporary one, so that it is never incomplete."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(text.encode("utf-8", "replace"))  # names may contain lone surrogates
+        os.replace(temporary, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(target)) from error
+    finally:
+        with suppress(OSError):  # the folder is missing or not writable, so there is no file either
+            temporary.unlink(missing_ok=True)
+
+
 def plotly_script() -> str:
     """plotly.js, from the installed plotly package."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise ImportError(
-            f'reports need plotly, which cannot be imported here ({error}): pip install "autonmf[report]"'
+            f'reports need plotly, which cannot be imported ({error}): pip install "autonmf[report]"'
         ) from error
     return str(get_plotlyjs())
 
 
 def render(contents: Contents, plotly: str) -> str:
-    """The page. Scripts run by their hashes only, and nothing may be fetched."""
-    script = "\n".join(_template(name) for name in SCRIPTS)
+    """The HTML page; its policy allows only these scripts, by hash, and no requests."""
+    script = "\n".join(_read_template(name) for name in SCRIPTS)
     ranks = [view.rank for view in contents.views]
     parts = {
-        "policy": _policy(plotly, script),
+        "policy": _build_policy(plotly, script),
         "generator": escape(contents.recipe.versions.partition(",")[0]),
         "title": escape(contents.title),
-        "style": _template("style.css"),
-        "subtitle": escape(_subtitle(contents)),
-        "answer": _answer(contents.answer, ranks),
+        "style": _read_template("style.css"),
+        "subtitle": escape(_write_subtitle(contents)),
+        "answer": _render_answer(contents.answer, ranks),
         "last": str(len(ranks) - 1),
         "first": str(ranks.index(contents.rank)),
         "rank": str(contents.rank),
-        "evidence": _evidence(contents.evidence),
-        "health": _health(contents.health),
-        "code": _code(contents.recipe),
+        "evidence": _render_evidence(contents.evidence),
+        "health": _render_health(contents.health),
+        "code": _render_code(contents.recipe),
         "footer": escape(
-            f"Written by {contents.recipe.versions}. This page needs no network and sends nothing. "
+            f"Written by {contents.recipe.versions}. This page works offline and sends no data. "
             f"Method: {PAPER}."
         ),
-        "contents": _inert(contents.as_json()),
+        "contents": _escape_json(contents.as_json()),
         "plotly": plotly,
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _template("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read_template("page.html"))
 
 
-def _template(name: str) -> str:
+def _read_template(name: str) -> str:
     return (files("autonmf.report") / "template" / name).read_text(encoding="utf-8")
 
 
-def _policy(*scripts: str) -> str:
-    """What a browser may do with the page: run these scripts, show pictures that are in it; no requests."""
+def _build_policy(*scripts: str) -> str:
+    """The content security policy: these scripts, embedded pictures, no requests."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(s.encode()).digest()).decode()}'" for s in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -75,36 +218,39 @@ def _policy(*scripts: str) -> str:
     )
 
 
-def _inert(json: str) -> str:
-    """JSON that cannot end the element it is in."""
+def _escape_json(json: str) -> str:
+    """JSON that cannot close the element around it."""
     return json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _subtitle(contents: Contents) -> str:
+def _write_subtitle(contents: Contents) -> str:
     n, m = contents.shape
     ranks = [view.rank for view in contents.views]
     visited = f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}"
     rule = "" if contents.rule is None else f" · rule “{contents.rule}”"
-    return f"{count(n, 'sample')} × {count(m, 'feature')} · {visited} computed{rule}"
+    return f"{count(n, 'sample')} × {count(m, 'feature')} · {visited}{rule}"
 
 
-def _answer(answer: Answer, ranks: list[int]) -> str:
-    why = "".join(_paragraph(text) for text in (answer.why, answer.fit) if text)
-    sure = ""
-    if answer.sure:
-        rows = "".join(_candidate(one, ranks) for one in answer.candidates)
-        sure = f'<div><h3>How sure</h3>{_paragraph(answer.sure)}<ul class="candidates">{rows}</ul></div>'
-    why += f'<p class="quiet">{escape(answer.terms)}</p>' if answer.terms else ""
+def _render_answer(answer: Answer, ranks: list[int]) -> str:
+    why = "".join(f"<p>{escape(text)}</p>" for text in (answer.why, answer.fit) if text)
+    confidence = ""
+    if answer.confidence:
+        rows = "".join(_render_candidate(one, ranks) for one in answer.candidates)
+        confidence = (
+            f"<div><h3>Confidence</h3><p>{escape(answer.confidence)}</p>"
+            f'<ul class="candidates">{rows}</ul></div>'
+        )
+    why += f'<p class="quiet">{escape(answer.definitions)}</p>' if answer.definitions else ""
     warnings = "".join(
         f'<p class="finding warning"><b>Warning:</b> {escape(text)}</p>' for text in answer.warnings
     )
     return (
         f'<h2 id="answer-title">{escape(answer.headline)}</h2>'
-        f'<div class="columns"><div><h3>Why this rank</h3>{why}</div>{sure}</div>{warnings}'
+        f'<div class="columns"><div><h3>Why this rank</h3>{why}</div>{confidence}</div>{warnings}'
     )
 
 
-def _candidate(one: Candidate, ranks: list[int]) -> str:
+def _render_candidate(one: Candidate, ranks: list[int]) -> str:
     gauge = ""
     if one.probability is not None:
         gauge = f'<span class="gauge"><span style="width:{100 * one.probability:.1f}%"></span></span>'
@@ -116,7 +262,7 @@ def _candidate(one: Candidate, ranks: list[int]) -> str:
     return f'<li><button type="button" data-show="{one.rank}"{off}>{label}</button></li>'
 
 
-def _evidence(evidence: Evidence) -> str:
+def _render_evidence(evidence: Evidence) -> str:
     head = "".join(f'<th scope="col">{escape(column.label)}</th>' for column in evidence.columns)
     body = "".join(
         f'<tr data-rank="{rank}"><th scope="row">{rank}</th>'
@@ -130,13 +276,13 @@ def _evidence(evidence: Evidence) -> str:
         if column.meaning
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="The evidence as a table"><table><thead>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Table of the evidence"><table><thead>'
         f'<tr><th scope="col">rank</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         f'<dl class="meanings">{meanings}</dl>'
     )
 
 
-def _health(health: Health) -> str:
+def _render_health(health: Health) -> str:
     findings = "".join(
         f'<p class="finding {finding.level}">{_LEVELS[finding.level]}{escape(finding.text)}'
         f"{' ' + escape(finding.advice) if finding.advice else ''}</p>"
@@ -149,23 +295,19 @@ def _health(health: Health) -> str:
     return f'{findings}<table class="facts"><tbody>{facts}</tbody></table>'
 
 
-_LEVELS = {"good": "<b>Good:</b> ", "note": "<b>Note:</b> ", "warning": "<b>Warning:</b> "}
+_LEVELS = {"good": "<b>OK:</b> ", "note": "<b>Note:</b> ", "warning": "<b>Warning:</b> "}
 
 
-def _code(recipe: Recipe) -> str:
+def _render_code(recipe: Recipe) -> str:
     blocks = [
         ("Python", "code-python", recipe.python, ""),
         ("At this rank", "code-now", "", ' id="code-rank"'),
     ]
     if recipe.shell is not None:
-        blocks.insert(0, ("This page again, from a shell", "code-shell", recipe.shell, ""))
+        blocks.insert(0, ("On the command line", "code-shell", recipe.shell, ""))
     return "".join(
         f'<div class="code-title"><h3{mark}>{escape(title)}</h3>'
         f'<button type="button" class="copy" data-copy="{name}" aria-label="Copy: {escape(title)}" hidden>'
         f'Copy</button></div><pre id="{name}">{escape(text)}</pre>'
         for title, name, text, mark in blocks
     )
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{escape(text)}</p>"

@@ -1,4 +1,4 @@
-"""Numbers and ranks as people write them."""
+"""Numbers, percentages and lists of ranks as text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import floor, isfinite, log10
 
 PERCENT = "\N{NO-BREAK SPACE}%"
-
-SMALL_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def plain(value: float, digits: int = 3) -> str:
@@ -22,9 +20,9 @@ def plain(value: float, digits: int = 3) -> str:
     return f"{value:.{digits - 1}e}"
 
 
-def percent(share: float, extra: int = 0) -> str:
-    """A share: 12 %, 0.3 %, 99.93 %; never 100 % or 0 % unless it is. ``extra`` adds decimals."""
-    value = 100.0 * share
+def percent(fraction: float, extra: int = 0) -> str:
+    """A fraction as a percentage: 12 %, 0.3 %, 99.93 %; 100 % or 0 % only if exact."""
+    value = 100.0 * fraction
     if value <= 0 or value >= 100:
         return f"0{PERCENT}" if value <= 0 else f"100{PERCENT}"
     if value < 0.01:
@@ -37,20 +35,15 @@ def percent(share: float, extra: int = 0) -> str:
     return f"{value:.{decimals + extra}f}{PERCENT}"
 
 
-def percents(shares: Sequence[float]) -> list[str]:
-    """Shares that are compared with one another: with as many decimals as tell them apart, up to two more."""
-    tries = [[percent(share, extra) for share in shares] for extra in range(3)]
-    return max(tries, key=lambda words: len(set(words)))  # the first of those that tell most apart
+def percents(fractions: Sequence[float]) -> list[str]:
+    """Fractions to be compared: with up to two more decimals if they look the same otherwise."""
+    tries = [[percent(fraction, extra) for fraction in fractions] for extra in range(3)]
+    return max(tries, key=lambda words: len(set(words)))  # the first with the most distinct values
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
     """``1 row``, ``1,200 rows``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def in_words(number: int) -> str:
-    """Small numbers as words."""
-    return SMALL_NUMBERS[number] if number < len(SMALL_NUMBERS) else str(number)
 
 
 def ranges(ranks: Sequence[int]) -> str:

@@ -1,7 +1,6 @@
 """From the evidence of a path to a rank."""
 
-from autonmf.selection.confirmed import choose_rank
 from autonmf.selection.estimate import RankEstimate
-from autonmf.selection.rules import RULES, check_rule, select_rank
+from autonmf.selection.rules import RULES, check_rule, choose_rank, evaluate_on_X, select_rank
 
-__all__ = ["RULES", "RankEstimate", "check_rule", "choose_rank", "select_rank"]
+__all__ = ["RULES", "RankEstimate", "check_rule", "choose_rank", "evaluate_on_X", "select_rank"]

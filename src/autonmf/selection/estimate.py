@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from autonmf._plots import Plottable
 from autonmf._types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class RankEstimate(Plottable):
+class RankEstimate:
     """The rank that a rule chose, and what it looked at."""
 
     rank: int
@@ -20,16 +20,12 @@ class RankEstimate(Plottable):
     confidence: float | None = None  # the rule's probability of `rank`; None where it gives none
     warnings: tuple[str, ...] = field(default=())
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the evidence and return its display; ``options`` are those of `RankDisplay.plot`."""
+        from autonmf.plotting import RankDisplay
+
+        return RankDisplay.from_estimate(self).plot(ax, **options)
+
     def __str__(self) -> str:
         lines = [f"rank {self.rank}: {self.why}", *(f"warning: {text}" for text in self.warnings)]
         return "\n".join(lines)
-
-
-def plain(value: float) -> str:
-    """A number with at most three digits, for a sentence.
-
-    >>> plain(1.649), plain(10.0), plain(1139.8)
-    ('1.65', '10', '1,140')
-    """
-    short = f"{value:.3g}"
-    return f"{float(short):,.0f}" if 1e3 <= float(short) < 1e6 else short

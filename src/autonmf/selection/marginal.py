@@ -16,10 +16,11 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.path import RankPath
-from autonmf.selection.estimate import RankEstimate, plain
+from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.features import format_number
 
 NEGLIGIBLE = 1e-12
-"""A drop below this share of ½‖X‖² is rounding, and counts as zero."""
+"""A drop below this fraction of ½‖X‖² is rounding, and counts as zero."""
 
 
 def check_tau(tau: float) -> None:
@@ -31,12 +32,12 @@ def check_tau(tau: float) -> None:
 def marginal_rule(path: RankPath, tau: float = 5.0) -> RankEstimate:
     """The first rank whose drop is more than ``tau`` times the next rank's."""
     check_tau(tau)
-    ranks, losses = _from_rank_one(path)
-    drops = _drops(ranks, losses, 0.5 * path.squared_norm)
-    ratios = _ratios(drops)
-    evidence = {"rank": ranks, "loss": losses, "drop": drops, "ratio": ratios}
+    ranks, losses = _start_at_rank_one(path)
+    drops = _compute_drops(ranks, losses, 0.5 * path.squared_norm)
+    ratios = _compute_ratios(drops)
+    evidence = {"rank": ranks, "loss": losses, "drop": drops, "drop_ratio": ratios}
     above = np.flatnonzero(ratios > tau)
-    chosen, why, warnings = _decide(ranks, drops, ratios, above, tau)
+    chosen, why, warnings = _choose(ranks, drops, ratios, above, tau)
     return RankEstimate(
         rank=chosen,
         rule="marginal",
@@ -47,12 +48,12 @@ def marginal_rule(path: RankPath, tau: float = 5.0) -> RankEstimate:
     )
 
 
-def _decide(
+def _choose(
     ranks: Array, drops: Array, ratios: Array, above: Array, tau: float
 ) -> tuple[int, str, list[str]]:
     if len(ranks) == 1:
         only = int(ranks[0])
-        return only, f"the path has no rank but {only}", ["the path has one rank only: nothing was chosen"]
+        return only, f"the path has only rank {only}", ["the path has one rank only, so nothing was chosen"]
     if not np.nansum(drops) > 0:
         return (
             int(ranks[0]),
@@ -71,13 +72,13 @@ def _decide(
         why = f"components beyond {ranks[i]} do not lower the loss"
     else:
         why = (
-            f"component {ranks[i]} lowers the loss {plain(ratios[i])} times as much as the next one, "
+            f"component {ranks[i]} lowers the loss {format_number(ratios[i])} times as much as the next one, "
             f"the first time that this ratio is above {tau:g}"
         )
     return int(ranks[i]), why, []
 
 
-def _from_rank_one(path: RankPath) -> tuple[Array, Array]:
+def _start_at_rank_one(path: RankPath) -> tuple[Array, Array]:
     """Ranks and losses with the exact rank-one loss in front, without those that a smaller rank beats."""
     beyond = path.ranks > 1
     ranks = np.concatenate([[1], path.ranks[beyond]])
@@ -87,14 +88,14 @@ def _from_rank_one(path: RankPath) -> tuple[Array, Array]:
     return ranks[solved], best[solved]
 
 
-def _drops(ranks: Array, losses: Array, energy: float) -> Array:
+def _compute_drops(ranks: Array, losses: Array, energy: float) -> Array:
     """ϑ(i), NaN at rank one. A loss that rounding made increase is no drop at all."""
     fallen = np.maximum(-np.diff(losses), 0.0)
     fallen[fallen <= NEGLIGIBLE * energy] = 0.0
     return np.concatenate([[np.nan], fallen / np.diff(ranks)])
 
 
-def _ratios(drops: Array) -> Array:
+def _compute_ratios(drops: Array) -> Array:
     """ϑ(i)/ϑ(i+1): infinite where the next drop is zero and this one is not, NaN where both are."""
     here, following = drops[:-1], drops[1:]
     ratios = np.full(len(drops), np.nan)

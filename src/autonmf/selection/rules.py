@@ -1,13 +1,22 @@
-"""Rules by name."""
+"""Rules by name: from a path to a rank."""
 
 from __future__ import annotations
 
-from autonmf.path import Evidence, RankPath
+from collections.abc import Iterable
+from dataclasses import replace
+
+from autonmf._threads import one_pool
+from autonmf.data import Data, unit_scaling
+from autonmf.losses import FROBENIUS
+from autonmf.path import Evidence, PathPoint, RankPath
 from autonmf.selection.automatic import auto_rule
 from autonmf.selection.estimate import RankEstimate
 from autonmf.selection.marginal import check_tau, marginal_rule
 
 RULES = ("auto", "marginal")
+
+MAX_ROUNDS = 5
+"""Choices whose neighbours' losses are evaluated on X, at most."""
 
 
 def select_rank(
@@ -18,8 +27,8 @@ def select_rank(
     Parameters
     ----------
     path : RankPath or Evidence
-        From `rank_path`. "auto" needs the evidence of a path by way of the evened copy of X:
-        ``rank_path(X, evened=True)``, or the ``path_`` of an `AutoNMF` with that rule.
+        From `rank_path`. "auto" needs the evidence of a path that followed the equilibrated X:
+        ``rank_path(X, equilibrate=True)``, or the ``path_`` of an `AutoNMF` with that rule.
     rule : {"marginal", "auto"}
         "marginal" is the paper's rule: the first rank whose drop of the loss is more than ``tau`` times the
         next one's. "auto", the default of `AutoNMF`, weighs four features and says how sure it is.
@@ -38,7 +47,7 @@ def select_rank(
     >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
     >>> select_rank(rank_path(X, max_rank=6, random_state=0), rule="marginal", tau=5.0).rank
     3
-    >>> select_rank(rank_path(X, evened=True, random_state=0), rule="auto").rank
+    >>> select_rank(rank_path(X, equilibrate=True, random_state=0), rule="auto").rank
     3
     """
     check_rule(rule, tau)
@@ -47,10 +56,47 @@ def select_rank(
             f"select_rank reads a path, got {type(path).__name__}: pass rank_path(X), or model.path_"
         )
     if rule == "auto":
-        return auto_rule(_evidence(path))
+        return auto_rule(_get_evidence(path))
     if isinstance(path, Evidence):
         raise TypeError('rule="marginal" reads a RankPath, got Evidence')
     return marginal_rule(path, 5.0 if tau is None else tau)
+
+
+def choose_rank(
+    path: RankPath, data: Data, rule: str = "marginal", *, tau: float | None = None
+) -> RankEstimate:
+    """Choose a rank, evaluate its loss and its neighbours' on X, and choose again until that settles.
+
+    Losses of a path may be those of a compression of X. The default rule needs no more than the path has.
+    """
+    estimate = select_rank(path, rule, tau=tau)
+    if rule == "auto":
+        return estimate
+    for _ in range(MAX_ROUNDS):
+        around = {estimate.rank + step for step in (-1, 0, 1)}
+        if all(point.on_X for point in path.points if point.rank in around):
+            break
+        path = evaluate_on_X(path, data, around)
+        estimate = select_rank(path, rule, tau=tau)
+    return estimate
+
+
+def evaluate_on_X(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
+    """The path with the losses at ``ranks`` evaluated on X itself."""
+    wanted = set(ranks)
+    with one_pool():
+        points = tuple(
+            _evaluate(point, data) if point.rank in wanted and not point.on_X else point
+            for point in path.points
+        )
+    return replace(path, points=points)
+
+
+def _evaluate(point: PathPoint, data: Data) -> PathPoint:
+    scaling = unit_scaling(data)  # squares of large entries may not fit single precision
+    U, V = (factor.astype(data.dtype) for factor in scaling.to_scaled(point.U, point.V))
+    loss = FROBENIUS.value(scaling.apply(data), U, V) * scaling.unit**2
+    return replace(point, loss=loss, on_X=True)
 
 
 def check_rule(rule: str, tau: float | None) -> None:
@@ -63,12 +109,12 @@ def check_rule(rule: str, tau: float | None) -> None:
             raise ValueError(f'tau belongs to rule="marginal"; rule={rule!r} has no threshold')
 
 
-def _evidence(path: RankPath | Evidence) -> Evidence:
+def _get_evidence(path: RankPath | Evidence) -> Evidence:
     if isinstance(path, Evidence):
         return path
     if path.evidence is None:
         raise ValueError(
-            'rule="auto" reads the evened copy of X, which this path did not see: '
-            "use rank_path(X, evened=True)"
+            'rule="auto" reads the equilibrated X, which this path did not follow: '
+            "use rank_path(X, equilibrate=True)"
         )
     return path.evidence

@@ -1,17 +1,13 @@
-"""The algorithms of the paper: one step each, and one driver loop for all."""
+"""The algorithms: one step each, and one driver loop for all."""
 
 from __future__ import annotations
 
-from autonmf.solvers.active_set import ActiveSet
-from autonmf.solvers.budget import Budget
-from autonmf.solvers.driver import Run, Solver, run
-from autonmf.solvers.hals import Hals
-from autonmf.solvers.history import History
+from autonmf.solvers.coordinate import HIGH_RANK, ActiveSet, Hals
+from autonmf.solvers.driver import Budget, History, Observer, Run, Solver, Stopping, run
 from autonmf.solvers.inertial import Inertial, NesterovInertia, NoInertia, ProvableInertia
-from autonmf.solvers.state import State
-from autonmf.solvers.stopping import Stopping
 
 __all__ = [
+    "HIGH_RANK",
     "SOLVERS",
     "ActiveSet",
     "Budget",
@@ -20,22 +16,23 @@ __all__ = [
     "Inertial",
     "NesterovInertia",
     "NoInertia",
+    "Observer",
     "ProvableInertia",
     "Run",
     "Solver",
-    "State",
     "Stopping",
     "make_solver",
     "run",
 ]
 
 SOLVERS: dict[str, Solver] = {
-    "palm": Inertial(NoInertia()),
-    "ipalm": Inertial(NesterovInertia()),
-    "s-ipalm": Inertial(NesterovInertia(), balanced=True),
+    "hals": Hals(),
     "pasm": ActiveSet(),
+    "s-ipalm": Inertial(NesterovInertia(), balanced=True),
+    "ipalm": Inertial(NesterovInertia()),
+    "palm": Inertial(NoInertia()),
 }
-"""The paper's algorithms by name."""
+"""The algorithms by name: HALS, and those of the paper."""
 
 
 def make_solver(solver: str | Solver) -> Solver:
@@ -43,5 +40,5 @@ def make_solver(solver: str | Solver) -> Solver:
     if not isinstance(solver, str) and all(hasattr(solver, name) for name in ("init", "step")):
         return solver
     if not isinstance(solver, str) or solver not in SOLVERS:
-        raise ValueError(f"unknown solver {solver!r}; choose one of {', '.join(SOLVERS)}")
+        raise ValueError(f"unknown solver {solver!r}; choose one of auto, {', '.join(SOLVERS)}")
     return SOLVERS[str(solver)]

@@ -1,45 +1,75 @@
-"""The one loop that every algorithm runs in."""
+"""The one loop that every algorithm runs in, and when it ends (Section VI-A)."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
-from autonmf._types import Array
-from autonmf.model.objective import Problem
-from autonmf.solvers.budget import Budget
-from autonmf.solvers.state import State
-from autonmf.solvers.stopping import Stopping
+import numpy as np
 
-Observer = Callable[[State, int], bool | None]
+from autonmf._types import Array, Lazy
+from autonmf.data.factors import map_rows, norm
+from autonmf.losses import Problem, State
+
+Observer = Callable[[Any, int], bool | None]
 """Called after each iteration with the iterate and its number; True stops the run."""
+
+
+class Budget(NamedTuple):
+    """Iterations that the exact path spends at a rank: between the two, as long as they make progress."""
+
+    fewest: int
+    most: int
 
 
 class Solver(Protocol):
     """An algorithm: a first state and a step. Everything else is the driver's."""
 
-    def init(self, problem: Problem, U: Array, V: Array) -> State:
+    def init(self, problem: Problem, U: Array, V: Array) -> Any:
         """The state at the given factors, which are not modified."""
 
-    def step(self, state: State) -> State:
+    def step(self, state: Any) -> Any:
         """One iteration on both blocks."""
 
     def budget(self, rank: int) -> Budget:
         """Iterations that the exact path spends at a rank by default."""
 
-    def plateau(self) -> Solver:
-        """The algorithm for a stretch where λ = 0 and no column can be dropped; itself, if need be."""
+
+@dataclass(frozen=True)
+class Stopping:
+    """The rank unchanged for T₁ iterations, and any one of three criteria.
+
+    1. the objective changed by at most ``tol`` over T₂ iterations, relative to max(1, Φ);
+    2. the factors changed by at most ``tol`` over T₃ iterations, relative to max(1, ‖(U, V)‖);
+    3. the projected gradient is at most ``tol_gradient``.
+
+    The second can be checked every few iterations only; the third is left out where ``tol_gradient`` is zero.
+    """
+
+    tol: float = 1e-4  # ε
+    tol_gradient: float = 1e-3  # ε₁
+    rank_window: int = 20  # T₁
+    objective_window: int = 10  # T₂
+    change_window: int = 10  # T₃
+    change_every: int = 1  # iterations between two checks of the factors
+    max_iter: int = 2000
+    progress: float = 0.0  # stop when an iteration lowers the loss by less than this fraction of it ...
+    min_iter: int = 1  # ... after so many iterations
+
+    def watch(self) -> Watch:
+        return Watch(self)
 
 
 @dataclass(frozen=True)
 class Run:
     """How a run ended."""
 
-    state: State
+    state: Any
     n_iter: int
-    reason: str  # "objective", "change", "gradient", "max_iter", "time", "stopped" or "empty"
+    reason: str  # "objective", "change", "gradient", "progress", "max_iter", "time", "stopped" or "empty"
 
     @property
     def converged(self) -> bool:
@@ -48,7 +78,7 @@ class Run:
 
 def run(
     solver: Solver,
-    state: State,
+    state: Any,
     stopping: Stopping,
     *,
     deadline: float = float("inf"),
@@ -66,8 +96,106 @@ def run(
             return Run(state, k, "empty")
         if observer is not None and observer(state, k):
             return Run(state, k, "stopped")
-        if reason := watch.see(state):
+        if reason := watch.check(state):
             return Run(state, k, reason)
         if time.monotonic() >= deadline:
             return Run(state, k, "time")
     return Run(state, stopping.max_iter, "max_iter")
+
+
+class Watch:
+    """The recent iterates that a `Stopping` criterion compares."""
+
+    def __init__(self, rule: Stopping) -> None:
+        self.rule = rule
+        self.ranks: deque[int] = deque(maxlen=rule.rank_window + 1)
+        self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
+        self.iterates: deque[tuple[Any, Array]] = deque(maxlen=rule.change_window + 1)
+        self.n_seen = 0
+        self.losses: deque[MeasuredLoss] = deque(maxlen=2)
+
+    def check(self, state: Any) -> str | None:
+        """Take the next iterate in; the criterion that is met, or None."""
+        rule = self.rule
+        self.n_seen += 1
+        if rule.progress > 0 and self.n_seen >= rule.min_iter - 1:
+            self.losses.append(MeasuredLoss(state.quick_loss, state.loss_error, state.precise_loss))
+            if self._has_stalled():
+                return "progress"
+        if rule.max_iter <= rule.rank_window:
+            return None  # no other criterion can be met before the limit: spare the objective
+        self.ranks.append(state.rank)
+        self.objectives.append(state.objective)
+        self.iterates.append((state.U, state.V))
+        if len(self.ranks) <= rule.rank_window or len(set(self.ranks)) > 1:
+            return None
+        if self._objective_settled():
+            return "objective"
+        if self.n_seen % rule.change_every == 0 and self._factors_settled(state):
+            return "change"
+        if rule.tol_gradient and state.projected_gradient_norm <= rule.tol_gradient:
+            return "gradient"
+        return None
+
+    def _has_stalled(self) -> bool:
+        """Whether the last iteration made too little progress.
+
+        Rounding must not decide it: on other chunks, or with other kernels, the path would be another one.
+        """
+        if len(self.losses) < 2 or self.n_seen < self.rule.min_iter:
+            return False
+        before, now = self.losses
+        needed = 1.0 + self.rule.progress
+        surplus = before.quick - needed * now.quick
+        if abs(surplus) <= now.error:
+            surplus = before.precise.value - needed * now.precise.value
+        return surplus <= 0.0
+
+    def _objective_settled(self) -> bool:
+        if len(self.objectives) <= self.rule.objective_window:
+            return False
+        then, now = self.objectives[0], self.objectives[-1]
+        return abs(now - then) <= self.rule.tol * max(1.0, abs(now))
+
+    def _factors_settled(self, state: State) -> bool:
+        U, V = self.iterates[0]
+        if len(self.iterates) <= self.rule.change_window or U.shape != state.U.shape:
+            return False
+        change = np.hypot(norm(map_rows(np.subtract, state.U, U)), np.linalg.norm(state.V - V))
+        size = np.hypot(norm(state.U), np.linalg.norm(state.V))
+        return bool(change <= self.rule.tol * max(1.0, float(size)))
+
+
+class MeasuredLoss(NamedTuple):
+    """The loss of an iterate, and a more precise one where that is needed to decide."""
+
+    quick: float
+    error: float  # a bound on the rounding error of ``quick``
+    precise: Lazy[float]
+
+
+@dataclass
+class History:
+    """An observer that records a run: pass it as ``observer`` to `run`.
+
+    The time spent on recording (the projected gradient needs both gradients) is not counted, but for the
+    product X V, which the next iteration would otherwise compute and now finds done.
+    """
+
+    objective: list[float] = field(default_factory=list)
+    projected_gradient: list[float] = field(default_factory=list)
+    rank: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._resumed = time.perf_counter()
+        self._spent = 0.0
+
+    def __call__(self, state: Any, k: int) -> None:
+        _ = state.XV
+        self._spent += time.perf_counter() - self._resumed
+        self.seconds.append(self._spent)
+        self.objective.append(state.objective)
+        self.projected_gradient.append(state.projected_gradient_norm)
+        self.rank.append(state.rank)
+        self._resumed = time.perf_counter()

@@ -9,10 +9,11 @@ from typing import Protocol
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.model.objective import Problem, gram, lipschitz
-from autonmf.solvers.blocks import proximal_update
-from autonmf.solvers.budget import Budget
-from autonmf.solvers.state import State
+from autonmf.data.factors import gram
+from autonmf.losses import FrobeniusState, Problem
+from autonmf.losses.frobenius import lipschitz
+from autonmf.solvers.coordinate import HIGH_RANK, proximal_update
+from autonmf.solvers.driver import Budget
 
 
 class Inertia(Protocol):
@@ -72,37 +73,34 @@ class Inertial:
     balanced: bool = False
     compact: bool = True  # drop components that are zero in both factors
 
-    def init(self, problem: Problem, U: Array, V: Array) -> State:
-        state = State.start(problem, U, V)
+    def init(self, problem: Problem, U: Array, V: Array) -> FrobeniusState:
+        state = FrobeniusState.at(problem, U, V)
         if self.balanced:
-            state = state.balanced()
+            state = state.balance()
         return state.compact() if self.compact else state
 
     def budget(self, rank: int) -> Budget:
         """First-order steps are cheap and make less progress: more of them than of HALS."""
-        if rank > 25:
+        if rank > HIGH_RANK:
             return Budget(15, 15)
         return Budget(40, 40) if rank > 12 else Budget(60, 60)
 
-    def plateau(self) -> Inertial:
-        return self
-
-    def step(self, state: State) -> State:
+    def step(self, state: FrobeniusState) -> FrobeniusState:
         problem = state.problem
         U_old, V_old = state.previous or (state.U, state.V)
         beta = self.inertia.beta(state.t, problem, lipschitz(state.gram_V, problem.mu))
-        U = proximal_update(problem, _ahead(state.U, U_old, beta), state.XV, state.gram_V)
-        XtU, gram_U = problem.data.seen_from(U, state.V).left(U), gram(U)
+        U = proximal_update(problem, _extrapolate(state.U, U_old, beta), state.XV, state.gram_V)
+        XtU, gram_U = problem.data.completed_at(U, state.V).left(U), gram(U)
         beta = self.inertia.beta(state.t, problem, lipschitz(gram_U, problem.mu))
-        V = proximal_update(problem, _ahead(state.V, V_old, beta), XtU, gram_U)
+        V = proximal_update(problem, _extrapolate(state.V, V_old, beta), XtU, gram_U)
         t = (state.t[1], 0.5 * (1.0 + math.sqrt(4.0 * state.t[1] ** 2 + 1.0)))
-        new = State(problem, U, V, XtU, gram_U, gram(V), previous=(state.U, state.V), t=t)
+        new = FrobeniusState.at(problem, U, V, XtU=XtU, gram_U=gram_U, previous=(state.U, state.V), t=t)
         if self.balanced:
-            new = new.balanced()
+            new = new.balance()
         return new.compact() if self.compact else new
 
 
-def _ahead(block: Array, old: Array, beta: float) -> Array:
+def _extrapolate(block: Array, old: Array, beta: float) -> Array:
     """The extrapolated point B + β(B - B_old)."""
     if beta == 0.0:
         return block

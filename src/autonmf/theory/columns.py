@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.model.objective import gram
+from autonmf.data.factors import gram
 from autonmf.theory.factors import as_factors, check_constants, verdict
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from autonmf.data import Data, as_data
-from autonmf.model.objective import Problem, objective
-from autonmf.model.spectral import randomized_svd
+from autonmf.losses.frobenius import Problem, objective
+from autonmf.model.initial import randomized_svd
 from autonmf.theory.factors import as_factors, check_constants, verdict
 
 ASSUMED = (

@@ -9,7 +9,8 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import as_data
-from autonmf.model.objective import gradient, gram, lipschitz, projected_gradient
+from autonmf.data.factors import gram
+from autonmf.losses.frobenius import gradient, lipschitz, projected_gradient
 from autonmf.model.penalty import ColumnPenalty
 from autonmf.theory.factors import as_factors, check_constants
 

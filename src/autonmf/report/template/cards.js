@@ -1,4 +1,4 @@
-// One card a component.
+// One card per component.
 function isCurve() {
   return contents.form.kind === "spectrum" || contents.form.kind === "template";
 }
@@ -20,13 +20,13 @@ function numbers(packed) {
   return found;
 }
 
-// A component keeps the colour of the one that it is like at the model's own rank.
+// A component has the colour of the matching component at the rank of the model.
 const ALIKE = 0.8, COLOURS = 8, DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 function paint(view) {
-  const taken = new Set(view.components.filter((one) => one.likeness >= ALIKE).map((one) => one.like - 1));
+  const taken = new Set(view.components.filter((one) => one.cosine >= ALIKE).map((one) => one.match - 1));
   let free = 0;
   for (const one of view.components) {
-    let slot = one.likeness >= ALIKE ? one.like - 1 : -1;
+    let slot = one.cosine >= ALIKE ? one.match - 1 : -1;
     if (slot < 0) {
       while (taken.has(free)) free += 1;
       slot = free;
@@ -50,27 +50,27 @@ function drawCards(view) {
 
 function card(view, component, number) {
   const title = element("h3", {}, String(number));
-  if (component.share !== undefined) title.append(element("span", {}, percent(component.share)));
+  if (component.fraction !== undefined) title.append(element("span", {}, percent(component.fraction)));
   const item = element("li", { style: ["--own", `var(${component.colour})`] }, title);
-  if (component.image) item.append(element("img", { class: "ink", src: png(component.image), alt: `component ${number} as an image` }));
+  if (component.image) item.append(element("img", { class: "grey", src: png(component.image), alt: `component ${number} as an image` }));
   if (component.curve) item.append(sparkline(component.curve, contents.form.axes[view.detail], contents.form.kind === "template",
     `component ${number} over ${contents.form.axis_label}, its maximum at ${format(component.peak)}`));
   if (component.map) {
-    const share = picked("maps") === "map";
-    const scale = share ? `share, 0 to ${percent(component.map_top)}; mean ${percent(component.map_mean)}` : `amount, 0 to ${format(component.amounts_top)}`;
+    const fraction = picked("maps") === "map";
+    const scale = fraction ? `fraction, 0 to ${percent(component.map_top)}; mean ${percent(component.map_mean)}` : `amount, 0 to ${format(component.amounts_top)}`;
     item.append(element("img", { class: "heat", src: png(component[picked("maps")]), alt: `map of component ${number}: ${scale}` }), element("p", {}, scale));
   }
-  if (component.activity) item.append(sparkline(component.activity, null, false, `weight of component ${number} along the samples`), element("p", {}, "weight along the samples"));
+  if (component.activity) item.append(sparkline(component.activity, null, false, `weight of component ${number} by sample`), element("p", {}, "weight by sample"));
   const terms = component[picked("order")];
   if (terms) item.append(termList(terms));
-  if (component.samples && component.samples.length) item.append(element("p", {}, `strongest in ${component.samples.join(", ")}`));
-  if (view.rank !== contents.rank) item.append(element("p", {}, kinship(component)));
+  if (component.samples && component.samples.length) item.append(element("p", {}, `largest weights: ${component.samples.join(", ")}`));
+  if (view.rank !== contents.rank) item.append(element("p", {}, similarity(component)));
   return item;
 }
 
-function kinship(component) {
-  if (component.likeness === undefined || component.likeness < ALIKE) return `unlike those at rank ${contents.rank}`;
-  return `like ${component.like} at rank ${contents.rank} (${component.likeness.toFixed(2)})`;
+function similarity(component) {
+  if (component.cosine === undefined || component.cosine < ALIKE) return `no match at rank ${contents.rank}`;
+  return `matches component ${component.match} at rank ${contents.rank} (cosine ${component.cosine.toFixed(2)})`;
 }
 
 function picked(name) {
@@ -86,7 +86,7 @@ function termList(terms) {
     const bar = element("i", { "aria-hidden": "true", style: ["width", `${(100 * score).toFixed(1)}%`] });
     return element("li", {}, bar, element("span", {}, name));
   });
-  return element("ol", { class: "terms" }, ...(rows.length ? rows : [element("li", {}, "nothing")]));
+  return element("ol", { class: "terms" }, ...(rows.length ? rows : [element("li", {}, "none")]));
 }
 
 function sparkline(packed, axis, log, label) {
@@ -103,20 +103,20 @@ function sparkline(packed, axis, log, label) {
   return svg;
 }
 
-// What the reader should know about what is shown.
+// A note on what is shown.
 function note(view) {
   const { form } = contents;
   if (!view.detail) {
-    return `The components of rank ${view.rank} are left out: the page is kept below 8 MB. In code: model.path_.at_rank(${view.rank}).`;
+    return `The components of rank ${view.rank} are left out to keep the page below 8 MB. In Python: model.path_.at_rank(${view.rank}).`;
   }
   const said = [];
-  if (form.kind === "image") said.push("Each component is an image, from zero to its maximum.");
-  if (form.kind === "words") said.push("The names that stand for each component; bars compare their scores.");
-  if (form.kind === "spectrum") said.push(form.map ? "Each component is a curve, relative to its maximum, and a map of where it is. Shares add up to one in each sample (abundances); amounts are in the units of the data." : "Each component is a curve, relative to its maximum.");
-  if (form.kind === "template") said.push("Each component is a spectrum in decibels below its maximum, down to −60 dB, and its weight along the samples.");
-  if (view.components[0].share !== undefined) said.push("Percentages are shares of the energy.");
-  if (!view.polished) said.push(`As the path left them: model.at_rank(${view.rank}, X) iterates further.`);
-  if (form.blocks[view.detail] > 1) said.push(`To keep the page small, ${form.blocks[view.detail]} × ${form.blocks[view.detail]} pixels are shown as one, their mean.`);
-  if (form.thinned[view.detail]) said.push("To keep the page small, curves show the maxima of groups of neighbours.");
+  if (form.kind === "image") said.push("Each component is shown as an image, from zero to its maximum.");
+  if (form.kind === "words") said.push("The top features of each component; bars show their scores.");
+  if (form.kind === "spectrum") said.push(form.map ? "Each component is shown as a curve relative to its maximum, with a map over the samples. Fractions sum to one in each sample (abundances); amounts are in the units of the data." : "Each component is shown as a curve relative to its maximum.");
+  if (form.kind === "template") said.push("Each component is shown as a spectrum in decibels relative to its maximum, down to −60 dB, with its weight by sample.");
+  if (view.components[0].fraction !== undefined) said.push("Percentages are fractions of the energy.");
+  if (!view.polished) said.push(`These are the solutions on the path; model.at_rank(${view.rank}, X) polishes them.`);
+  if (form.blocks[view.detail] > 1) said.push(`To keep the page small, ${form.blocks[view.detail]} × ${form.blocks[view.detail]} pixels are averaged.`);
+  if (form.thinned[view.detail]) said.push("To keep the page small, curves show the maxima of groups of adjacent points.");
   return said.join(" ");
 }

@@ -1,4 +1,4 @@
-// The plots. Colours come from the style sheet, so that dark mode and print need no second set.
+// The plots. Colours come from the style sheet, so that dark mode and print use the same code.
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -7,8 +7,8 @@ function layout(height, more) {
   const axis = { gridcolor: colour("--grid"), linecolor: colour("--line"), zeroline: false, automargin: true, fixedrange: coarse };
   const base = {
     height, margin: { l: 8, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--ink") },
-    hoverlabel: { bgcolor: colour("--paper"), bordercolor: colour("--line"), font: { color: colour("--ink") } },
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--text") },
+    hoverlabel: { bgcolor: colour("--paper"), bordercolor: colour("--line"), font: { color: colour("--text") } },
     showlegend: false, dragmode: coarse ? false : "zoom", hovermode: "closest", separators: ".,",
   };
   const merged = Object.assign(base, more);
@@ -33,7 +33,7 @@ function spans(values) {
   return positive.length > 0 && Math.max(...positive) > 10 * Math.min(...positive);
 }
 
-// Ticks of a log axis: at powers of ten, not more than a few.
+// Ticks of a log axis: a few powers of ten.
 function powers(values) {
   const positive = values.filter((value) => value > 0);
   const low = Math.floor(Math.log10(Math.min(...positive))), high = Math.ceil(Math.log10(Math.max(...positive)));
@@ -59,7 +59,7 @@ function rankAxis(ranks, more) {
     few ? { tickvals: ranks } : { nticks: 12 }, more);
 }
 
-// Evidence: one panel a column, above one another.
+// Evidence: one panel per column, stacked.
 function drawEvidence(view) {
   const { ranks, columns, panels } = contents.evidence;
   const shown = panels.map((name) => columns.find((column) => column.name === name)).filter(Boolean);
@@ -75,7 +75,7 @@ function drawEvidence(view) {
       rangemode: column.name === "probability" ? "tozero" : "normal", tickformat: column.name === "probability" ? ".0%" : "",
     };
     more.annotations.push({ text: `<b>${column.label}</b>`, xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "bottom",
-      showarrow: false, font: { size: 12, color: colour("--ink") } });
+      showarrow: false, font: { size: 12, color: colour("--text") } });
     if (column.level) {
       more.shapes.push({ type: "line", xref: "paper", yref: name, x0: 0, x1: 1, y0: column.level[0], y1: column.level[0], line: { color: colour("--quiet"), width: 1 } });
       more.annotations.push({ text: column.level[1], xref: "paper", yref: name, x: 1, y: column.log ? Math.log10(column.level[0]) : column.level[0],
@@ -90,12 +90,12 @@ function drawEvidence(view) {
   });
   more.margin = { l: 8, r: 12, t: 24, b: 8 };
   document.getElementById("evidence-chart").dataset.ranks = "yes";
-  draw("evidence-chart", traces, layout(70 + 150 * shown.length, more), `Evidence by rank: ${shown.map((column) => column.label).join(", ")}. The numbers are in the table below.`);
+  draw("evidence-chart", traces, layout(70 + 150 * shown.length, more), `Evidence by rank: ${shown.map((column) => column.label).join(", ")}. The values are in the table below.`);
 }
 
-// Fit: the unexplained share by rank, and by sample.
+// Fit: the unexplained energy by rank and by sample.
 function drawFit(view) {
-  const ranks = contents.views.map((one) => one.rank), left = contents.views.map((one) => one.left);
+  const ranks = contents.views.map((one) => one.rank), left = contents.views.map((one) => one.unexplained);
   const log = spans(left), floor = 1e-9;
   const y = log ? left.map((value) => Math.max(value, floor)) : left;
   const trace = { type: "scatter", mode: "lines+markers", x: ranks, y, customdata: left.map(percent),
@@ -103,8 +103,8 @@ function drawFit(view) {
     marker: { opacity: 1, color: ranks.map((rank) => colour(rank === view.rank ? "--choice" : "--data")), size: ranks.map((rank) => (rank === view.rank ? 10 : 5)) } };
   document.getElementById("fit-by-sample").hidden = !view.samples; // before plots measure their places
   document.getElementById("fit-curve").dataset.ranks = "yes";
-  draw("fit-curve", [trace], layout(250, { shapes: [line(view.rank)], xaxis: rankAxis(ranks), yaxis: percentAxis(log, log ? null : padded(left)) }),
-    `Unexplained share by rank; ${percent(view.left)} at rank ${view.rank}.`);
+  draw("fit-curve", [trace], layout(250, { shapes: [line(view.rank)], xaxis: rankAxis(ranks), yaxis: percentAxis(log, log ? null : pad(left)) }),
+    `Unexplained energy by rank; ${percent(view.unexplained)} at rank ${view.rank}.`);
   drawSamples(view);
 }
 
@@ -113,7 +113,7 @@ function percentAxis(log, range) {
     ...(log ? { tickvals: [1, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9], ticktext: ["100 %", "10 %", "1 %", "0.1 %", "0.01 %", "10⁻³ %", "10⁻⁴ %", "10⁻⁵ %", "10⁻⁶ %", "10⁻⁷ %"] } : {}) };
 }
 
-function padded(values) {
+function pad(values) {
   const low = Math.min(...values), high = Math.max(...values), room = 0.05 * (high - low) || 0.01;
   return [Math.max(low - room, 0), high + room];
 }
@@ -126,23 +126,23 @@ function drawSamples(view) {
   if (!sampleRange) {
     const all = known.flatMap((one) => one.samples.quantiles).map((value) => Math.max(value, floor));
     const low = Math.min(...all), high = Math.max(...all), log = high > 30 * low;
-    sampleRange = { log, range: log ? [Math.log10(low) - 0.1, Math.log10(high) + 0.1] : padded(all) };
+    sampleRange = { log, range: log ? [Math.log10(low) - 0.1, Math.log10(high) + 0.1] : pad(all) };
   }
   const curve = (one, style) => {
     const q = one.samples.quantiles, x = q.map((_, index) => index / (q.length - 1));
     return Object.assign({ type: "scatter", mode: "lines", x, y: q.map((value) => Math.max(value, sampleRange.log ? floor : 0)), customdata: q.map(percent),
-      hovertemplate: `rank ${one.rank}, %{x:.0%} of the samples are worse: %{customdata} unexplained<extra></extra>` }, style);
+      hovertemplate: `rank ${one.rank}, %{x:.0%} of the samples fit worse: %{customdata} unexplained<extra></extra>` }, style);
   };
   const traces = [];
   const own = known.find((one) => one.rank === contents.rank);
   if (own && own.rank !== view.rank) traces.push(curve(own, { line: { color: colour("--quiet"), width: 1.5, dash: "dot" }, name: `rank ${own.rank}` }));
   traces.push(curve(view, { line: { color: colour("--choice"), width: 2 }, name: `rank ${view.rank}` }));
   draw("fit-samples", traces, layout(250, { showlegend: traces.length > 1, legend: { x: 1, xanchor: "right", y: 1, bgcolor: "rgba(0,0,0,0)" },
-    xaxis: { title: { text: "samples, worst first", standoff: 6 }, tickformat: ".0%", range: [0, 1] },
-    yaxis: percentAxis(sampleRange.log, sampleRange.range) }), `Unexplained share of the samples at rank ${view.rank}; median ${percent(1 - view.samples.median)}.`);
+    xaxis: { title: { text: "fraction of the samples, worst first", standoff: 6 }, tickformat: ".0%", range: [0, 1] },
+    yaxis: percentAxis(sampleRange.log, sampleRange.range) }), `Unexplained energy by sample at rank ${view.rank}; median ${percent(1 - view.samples.median)}.`);
 }
 
-// All curves together, where components are curves.
+// All curves in one plot, if components are curves.
 function drawSpectra(view) {
   const place = document.getElementById("spectra");
   place.hidden = !(isCurve() && view.detail);
@@ -160,7 +160,7 @@ function drawSpectra(view) {
   }), `The ${view.rank} components as curves over ${contents.form.axis_label}.`);
 }
 
-// Plotly reads a few tags in its texts.
+// Plotly interprets some tags in text.
 function plain(text) {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }

@@ -4,8 +4,8 @@ const slider = document.getElementById("rank");
 let shown = null;
 
 // As wording.percent in Python writes it.
-function percent(share) {
-  const value = 100 * share, sign = "\u00a0%";
+function percent(fraction) {
+  const value = 100 * fraction, sign = "\u00a0%";
   if (value <= 0 || value >= 100) return (value <= 0 ? "0" : "100") + sign;
   if (value < 0.01) return `below 0.01${sign}`;
   if (value > 99.999) return `above 99.999${sign}`;
@@ -44,39 +44,39 @@ function showRank(rank) {
 function sentenceNow(view) {
   const parts = [view.rank === 1 ? "One component explains" : `${view.rank} components explain`, view.explained_words, "of the energy"];
   if (view.probability_words) parts.push(`· probability ${view.probability_words}`);
-  if (view.rank === contents.chosen) parts.push("· the choice");
+  if (view.rank === contents.chosen) parts.push("· chosen");
   return parts.join(" ");
 }
 
 function drawNumbers(view) {
-  const tiles = [["Explained", view.explained_words, view.on_path_words ? `${view.on_path_words} before the last iterations` : ""]];
-  if (view.added_words) tiles.push([view.rank === 1 ? "Added" : `Added by component ${view.rank}`, view.added_words, ""]);
+  const tiles = [["Explained", view.explained_words, view.on_path_words ? `${view.on_path_words} on the path, before polishing` : ""]];
+  if (view.added_words) tiles.push([`Added by component ${view.rank}`, view.added_words, ""]);
   if (view.probability_words) tiles.push(["Probability", view.probability_words, ""]);
-  if (view.samples) tiles.push(["Explained of the median sample", percent(view.samples.median), `worst 5\u00a0% of the samples: up to ${percent(view.samples.low)}`]);
+  if (view.samples) tiles.push(["Explained, median over samples", percent(view.samples.median), `5\u00a0% of the samples: ${percent(view.samples.low)} or less`]);
   document.getElementById("fit-numbers").replaceChildren(...tiles.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(more ? [element("small", {}, more)] : [])))));
   document.getElementById("fit-worst").textContent = view.samples ? worst(view.samples.worst) : "";
   const map = document.getElementById("fit-map");
-  map.hidden = !view.remainder;
-  if (view.remainder) {
-    const image = document.getElementById("remainder"), scale = `0 to ${format(view.remainder_top)}, the norm of what is left of a sample`;
+  map.hidden = !view.residual;
+  if (view.residual) {
+    const image = document.getElementById("residual"), scale = `norm of the residual, 0 to ${format(view.residual_top)}`;
     image.className = "heat";
-    image.src = png(view.remainder);
-    image.alt = `map of what is left at rank ${view.rank}, from ${scale}`;
-    document.getElementById("remainder-scale").textContent = scale;
+    image.src = png(view.residual);
+    image.alt = `map of the residual at rank ${view.rank}: ${scale}`;
+    document.getElementById("residual-scale").textContent = scale;
   }
 }
 
 function worst(samples) {
-  if (samples[0][1] > 0.99999) return "Every sample is described.";
-  return `Described worst: ${samples.map(([name, share]) => `${name} (${percent(share)})`).join(", ")}.`;
+  if (samples[0][1] > 0.99999) return "All samples are fitted well.";
+  return `Explained least: ${samples.map(([name, fraction]) => `${name} (${percent(fraction)})`).join(", ")}.`;
 }
 
 function drawCode(view) {
   const own = view.rank === contents.rank;
   document.getElementById("code-now").textContent = own
-    ? `model.components_    # ${view.rank} x ${contents.shape[1]}: one component a row\nmodel.transform(X)   # ${contents.shape[0]} x ${view.rank}: how much of each is in each sample`
-    : `other = model.at_rank(${view.rank}, X)   # no new fit\nother.components_, other.transform(X)`;
+    ? `model.components_    # ${view.rank} x ${contents.shape[1]}: one component per row\nmodel.transform(X)   # ${contents.shape[0]} x ${view.rank}: weights of the components in each sample`
+    : `other = model.at_rank(${view.rank}, X)   # without fitting again\nother.components_, other.transform(X)`;
   document.getElementById("code-rank").textContent = `At rank ${view.rank}`;
 }
 
@@ -105,7 +105,7 @@ for (const button of document.querySelectorAll(".copy")) {
     button.textContent = "Copied";
   });
 }
-// Plots follow their places, which change with the window and with one another.
+// Plots are resized with the elements that contain them.
 const places = new ResizeObserver((entries) => {
   for (const { target } of entries) if (target.classList.contains("js-plotly-plot") && target.clientWidth > 0) Plotly.Plots.resize(target);
 });

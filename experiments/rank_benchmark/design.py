@@ -1,0 +1,300 @@
+"""The families that a rule may be designed on: the paper's Table 1, and drawn ones.
+
+A new family is a function with the decorator `drawn`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.datasets import make_low_rank
+from autonmf.datasets.dataset import make_csr, read_npz
+from experiments.rank_benchmark.factors import (
+    Generator,
+    bounded,
+    counts,
+    distinct,
+    edge,
+    half_normal,
+    mixtures,
+    presences,
+    real_spectra,
+    rectangle,
+    scene,
+    smooth_spectrum,
+    sparse_factor,
+    speckle,
+    stick,
+    unit_columns,
+    weakest,
+)
+from experiments.rank_benchmark.families import Family, Instance, drawn, register
+from experiments.shared import find_file
+
+SIZES = ((1000, 400), (1000, 800), (3000, 1000), (3000, 2000), (5000, 3000), (5000, 4000))
+NOISES = (0.1, 0.3)
+RANKS = (10, 20)
+
+
+def table1(n: int, m: int, noise: float, rank: int, seed: int) -> Instance:
+    """max(0, U Vᵀ + σE) with half-normal factors; the seed is that of `make_low_rank`."""
+    X, U, V = make_low_rank(n, m, rank, noise, random_state=seed)
+    return Instance(X, rank, U, V, f"noise {noise:g}")
+
+
+for (n, m), noise, rank in product(SIZES, NOISES, RANKS):
+    register(
+        Family(
+            f"paper-{n}x{m}-{noise:g}-r{rank}",
+            "paper",
+            partial(table1, n, m, noise, rank),
+            "easy: components of equal energy, far above the noise",
+            large=n > 1000,
+        )
+    )
+
+
+@drawn("few", "synthetic", hard="one is an answer, too: rules that look at a change of slope cannot give it")
+def few(rng: Generator) -> Instance:
+    """One to three components, noise of a tenth to a half of the root mean square of the signal."""
+    n, m, rank = int(rng.integers(80, 401)), int(rng.integers(80, 401)), int(rng.integers(1, 4))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    M = U @ V.T
+    share = rng.uniform(0.1, 0.5)
+    return Instance(
+        bounded(M, share * np.sqrt(np.mean(M**2)), rng), rank, U, V, f"relative noise {share:.2f}"
+    )
+
+
+@drawn("small", "synthetic", hard="few entries: the noise alone explains sizeable drops of the loss")
+def small(rng: Generator) -> Instance:
+    """Two to six half-normal components, the weakest two to four times the edge of the noise."""
+    n, m, rank = 60, 40, int(rng.integers(2, 7))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    sigma = weakest(U, V) / (rng.uniform(2.0, 4.0) * (n**0.5 + m**0.5))
+    return Instance(bounded(U @ V.T, sigma, rng), rank, U, V, f"noise {sigma:.2g}")
+
+
+@drawn("many", "synthetic", hard="each component lowers the loss by a few hundredths, and the bound is near")
+def many(rng: Generator) -> Instance:
+    """Thirty or forty half-normal components, the weakest 1.5 to 3 times the edge of the noise."""
+    n, m, rank = int(rng.integers(350, 601)), int(rng.integers(250, 401)), int(rng.choice([30, 40]))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    sigma = weakest(U, V) / (rng.uniform(1.5, 3.0) * (n**0.5 + m**0.5))
+    return Instance(bounded(U @ V.T, sigma, rng), rank, U, V, f"noise {sigma:.2g}")
+
+
+@drawn(
+    "energies",
+    "synthetic",
+    hard="the last component has 1/1000 to 1/10000 of the energy of the first: no elbow",
+)
+def energies(rng: Generator) -> Instance:
+    """Norms ‖U_j‖‖V_j‖ from 1 down to 10^-1.5 ... 10^-2; the weakest 2 to 4 times the edge of the noise."""
+    n, m, rank = int(rng.integers(200, 401)), int(rng.integers(150, 301)), int(rng.integers(4, 9))
+    decades = rng.uniform(1.5, 2.0)
+    norms = np.sqrt(n * m) * 10.0 ** -np.linspace(0.0, decades, rank)
+    U, V = unit_columns(half_normal(n, rank, rng)) * norms, unit_columns(half_normal(m, rank, rng))
+    sigma = weakest(U, V) / (rng.uniform(2.0, 4.0) * (n**0.5 + m**0.5))
+    return Instance(bounded(U @ V.T, sigma, rng), rank, U, V, f"{decades:.1f} decades, noise {sigma:.2g}")
+
+
+@drawn(
+    "sparse",
+    "synthetic",
+    hard="a component covers one entry of X in a hundred, and noise grows with the signal",
+)
+def sparse(rng: Generator) -> Instance:
+    """Five to fifteen components, gamma noise of relative standard deviation 0.4 to 0.8."""
+    n, m, rank = int(rng.integers(250, 501)), int(rng.integers(200, 401)), int(rng.integers(5, 16))
+    U, V = sparse_factor(n, rank, 0.1, rng), sparse_factor(m, rank, 0.1, rng)
+    spread = rng.uniform(0.4, 0.8)
+    return Instance(speckle(U @ V.T, spread**-2, rng), rank, U, V, f"relative noise {spread:.2f}")
+
+
+@drawn("poisson", "synthetic", hard="the variance is the mean: strong rows and columns carry the most noise")
+def poisson_counts(rng: Generator) -> Instance:
+    """Three to ten components; the depth puts the weakest at 1.5 to 3 times the edge of the noise."""
+    n, m, rank = int(rng.integers(150, 401)), int(rng.integers(100, 301)), int(rng.integers(3, 11))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    U *= rng.lognormal(0.0, 0.4, (n, 1))
+    depth = (rng.uniform(1.5, 3.0) * edge(U @ V.T) / weakest(U, V)) ** 2
+    U, V = np.sqrt(depth) * U, np.sqrt(depth) * V
+    M = U @ V.T
+    return Instance(counts(M, rng), rank, U, V, f"mean count {M.mean():.2g}")
+
+
+@drawn(
+    "clipped",
+    "synthetic",
+    hard="some rows have no component at all: what noise leaves there after clipping has a mean of its own",
+)
+def clipped(rng: Generator) -> Instance:
+    """Two to eight components of the paper, noise of 0.02 to 0.3."""
+    n, m = int(rng.integers(40, 400)), int(rng.integers(30, 200))
+    rank, noise = int(rng.integers(2, 9)), float(rng.choice([0.02, 0.05, 0.1, 0.2, 0.3]))
+    X, U, V = make_low_rank(n, m, rank, noise, random_state=rng)
+    return Instance(X, rank, U, V, f"noise {noise:g}")
+
+
+NOTHING = "there is nothing beyond the mean, and the loss still falls at every rank"
+
+
+def constant_mean(X: np.ndarray, mean: float, note: str) -> Instance:
+    """Noise around a constant mean."""
+    n, m = X.shape
+    return Instance(X, 1, np.ones((n, 1)), np.full((m, 1), mean), note)
+
+
+def draw_shape(rng: Generator) -> tuple[int, int]:
+    """Sizes from 80 to 400."""
+    return int(rng.integers(80, 401)), int(rng.integers(80, 401))
+
+
+@drawn("nothing-uniform", "synthetic", hard=NOTHING)
+def uniform_noise(rng: Generator) -> Instance:
+    """Independent entries, uniform in [0, 1]."""
+    return constant_mean(rng.random(draw_shape(rng)), 0.5, "uniform")
+
+
+@drawn("nothing-poisson", "synthetic", hard=NOTHING)
+def poisson_noise(rng: Generator) -> Instance:
+    """Independent Poisson counts of one mean, between 1 and 10."""
+    size, mean = draw_shape(rng), rng.uniform(1.0, 10.0)
+    return constant_mean(rng.poisson(mean, size).astype(np.float64), mean, f"Poisson of mean {mean:.1f}")
+
+
+@drawn("blocks", "semi", hard="rectangles overlap, and two of them may nearly be the same")
+def blocks(rng: Generator) -> Instance:
+    """Five to twenty rectangles in 300 to 700 images of 20 to 30 pixels squared."""
+    images, side, rank = int(rng.integers(300, 701)), int(rng.integers(20, 31)), int(rng.integers(5, 21))
+    V = np.array([rectangle(side, rng) for _ in range(rank)]).T
+    U = presences(images, rank, rng.uniform(0.15, 0.35), rng)
+    sigma = weakest(U, V) / (rng.uniform(1.5, 3.0) * (images**0.5 + side))
+    return Instance(bounded(U @ V.T, sigma, rng), rank, U, V, f"generated parts, noise {sigma:.2g}")
+
+
+FIGURE_SIDE = 28
+
+
+@drawn(
+    "figures",
+    "semi",
+    hard="a limb has one position at a time: parts that exclude each other, dim Poisson images",
+)
+def figures(rng: Generator) -> Instance:
+    """A torso and two to four limbs with two to four positions each, brightness of its own for each.
+
+    A limb may be missing: with one always there, the nonnegative rank would exceed the linear one (16 and 13
+    for Swimmer) and the torso would be spread over the positions of a limb.
+    """
+    limbs, positions = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    images = int(rng.integers(300, 601))
+    torso = np.zeros((FIGURE_SIDE, FIGURE_SIDE))
+    torso[10:18, 13:15] = 1.0
+    joints = [(10, 11), (10, 16), (17, 11), (17, 16)]
+    parts, U = [torso.ravel()], presences(images, 1 + limbs * positions, 1.0, rng)
+    for limb in range(limbs):
+        outwards = np.pi if limb % 2 == 0 else 0.0
+        for position in range(positions):
+            angle = outwards + (1 if limb % 2 == 0 else -1) * np.linspace(-1.2, 1.2, positions)[position]
+            parts.append(stick(FIGURE_SIDE, joints[limb], angle, 9.0))
+        chosen = np.where(rng.random(images) < 0.2, -1, rng.integers(positions, size=images))
+        for position in range(positions):
+            U[:, 1 + limb * positions + position] *= chosen == position
+    V = rng.uniform(2.0, 6.0) * np.array(parts).T
+    note = f"generated parts, {limbs} limbs in {positions} positions, {V.max():.1f} counts a pixel"
+    return Instance(counts(U @ V.T, rng), len(parts), U, V, note)
+
+
+@drawn(
+    "endmembers",
+    "semi",
+    hard="real spectra resemble each other, some are dark, and spectra vary from pixel to pixel",
+)
+def endmembers(rng: Generator) -> Instance:
+    """Three to eight materials: those of Samson and Jasper Ridge that differ enough, and generated ones."""
+    bands, rank = int(rng.integers(120, 199)), int(rng.integers(3, 9))
+    real = distinct(real_spectra(bands), rng, rank)
+    spectra = np.array([*real, *(smooth_spectrum(bands, rng) for _ in range(rank - len(real)))]).T
+    return scene(spectra, rng, f"{len(real)} real and {rank - len(real)} generated spectra")
+
+
+@drawn(
+    "smooth-spectra",
+    "semi",
+    hard="smooth, overlapping spectra, few pure pixels, and spectra vary from pixel to pixel",
+)
+def smooth_spectra(rng: Generator) -> Instance:
+    """Three to eight sums of Gaussians."""
+    bands, rank = int(rng.integers(100, 201)), int(rng.integers(3, 9))
+    return scene(np.array([smooth_spectrum(bands, rng) for _ in range(rank)]).T, rng, "generated spectra")
+
+
+CHANNELS = 96
+
+
+@drawn(
+    "signatures",
+    "semi",
+    hard="Poisson counts, tumours with many more mutations than others, one flat signature",
+)
+def signatures(rng: Generator) -> Instance:
+    """Three to ten signatures, one of them flat, each active in 30 to 60 % of 100 to 500 tumours.
+
+    A spiky signature has most of its weight in five to fifteen channels, as most of the published ones do.
+    """
+    samples, rank = int(rng.integers(100, 501)), int(rng.integers(3, 11))
+    spiky = rng.dirichlet(np.full(CHANNELS, rng.uniform(0.08, 0.2)), rank - 1)
+    V = np.vstack([spiky, rng.dirichlet(np.full(CHANNELS, 3.0))]).T
+    burden = rng.uniform(1500.0, 4000.0)
+    active = rng.random((samples, rank)) < rng.uniform(0.3, 0.6, rank)
+    active[np.arange(samples), rng.integers(rank, size=samples)] = True
+    U = (
+        burden
+        / rank
+        * active
+        * rng.lognormal(0.0, 0.7, (samples, rank))
+        * rng.lognormal(0.0, 0.3, (samples, 1))
+    )
+    return Instance(counts(U @ V.T, rng), rank, U, V, f"about {U.sum(axis=1).mean():.0f} mutations a tumour")
+
+
+@drawn(
+    "topics",
+    "semi",
+    hard="short documents, frequent terms that every topic uses, topics that share documents",
+)
+def topics(rng: Generator) -> Instance:
+    """Four to fifteen topics over 500 to 1000 terms, in 400 to 1000 documents of 100 to 300 words.
+
+    Topics are Dirichlet around the frequencies of the terms in the BBC news, or around Zipf's law.
+    """
+    documents, terms, rank = (
+        int(rng.integers(400, 1001)),
+        int(rng.integers(500, 1001)),
+        int(rng.integers(4, 16)),
+    )
+    base, source = term_frequencies(terms)
+    V = rng.dirichlet(np.maximum(rng.uniform(0.05, 0.1) * terms * base, 1e-3), rank).T
+    lengths = rng.poisson(rng.uniform(100.0, 300.0), documents) + 20
+    U = lengths[:, None] * mixtures(documents, rank, rng.uniform(0.1, 0.3), rng)
+    X = np.array(
+        [rng.multinomial(length, row / row.sum()) for length, row in zip(lengths, U @ V.T, strict=True)]
+    )
+    return Instance(X.astype(np.float64), rank, U, V, f"{source}, {lengths.mean():.0f} words a document")
+
+
+def term_frequencies(terms: int) -> tuple[Array, str]:
+    """The frequencies of the most frequent terms, and where they are from."""
+    file = find_file("bbc_news.npz")
+    if file is None:
+        base, source = 1.0 / (np.arange(terms) + 10.0), "Zipf's law"
+    else:
+        totals = np.asarray(make_csr(file, read_npz(file)).sum(axis=0)).ravel()
+        base, source = np.sort(totals)[::-1][:terms], "real term frequencies (BBC)"
+    return base / base.sum(), source

@@ -1,1 +1,0 @@
-"""Families that whoever designs a rule does not look at."""

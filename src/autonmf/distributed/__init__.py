@@ -1,0 +1,10 @@
+"""X larger than memory: its rows, and those of its left factor, on the workers of a Dask cluster.
+
+The only package that knows Dask. It implements the protocols of `autonmf.data`: `Data` for X, `RemoteFactor`
+for a factor whose rows stay on the workers.
+"""
+
+from autonmf.distributed.data import RowPartitioned
+from autonmf.distributed.loading import as_data, in_row_chunks, is_dask, map_chunks, open_data
+
+__all__ = ["RowPartitioned", "as_data", "in_row_chunks", "is_dask", "map_chunks", "open_data"]

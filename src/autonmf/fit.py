@@ -1,0 +1,251 @@
+"""The whole job: search the path, choose the rank, polish the solution there, project X on it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._threads import one_pool
+from autonmf._types import Array, Lazy
+from autonmf.data import Data, OpenedData
+from autonmf.data.factors import RemoteFactor, as_factor, scale_columns
+from autonmf.losses import FROBENIUS, Problem
+from autonmf.model.components import balance
+from autonmf.path import (
+    PathOptions,
+    PathPoint,
+    RankPath,
+    SearchResult,
+    View,
+    default_max_rank,
+    open_checkpoint,
+    prepare,
+    search,
+)
+from autonmf.selection import RankEstimate, check_rule, choose_rank
+from autonmf.solvers import Stopping, run
+
+SAME = 1e-4
+"""Energies of X that differ by more than this fraction are those of different data."""
+
+
+WINDOW = 3
+"""Iterations over which the objective, or the factors, must have settled."""
+
+CHECK_EVERY = 10
+"""The objective mostly settles first: the factors, which cost a pass over them, are checked this seldom."""
+
+TIGHTER = 0.01
+"""The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
+
+CHEAP_ITERATIONS = 100
+"""On the compression at most; the stopping criteria on X itself have the last word."""
+
+
+@dataclass(frozen=True)
+class Factorisation:
+    """X ≈ W H at the chosen rank, and how it was found."""
+
+    W: Any  # n x rank
+    H: Array  # rank x m
+    loss: float  # ½‖X - WH‖²
+    squared_norm: float  # ‖X‖²
+    lazy_path: Lazy[RankPath]
+    estimate: RankEstimate | None  # None if the rank was given
+    n_iter: int  # along the path and of the polish
+    converged: bool  # whether the polish did
+    seconds: float
+
+    @property
+    def rank(self) -> int:
+        return len(self.H)
+
+    @property
+    def path(self) -> RankPath:
+        return self.lazy_path.value
+
+    @property
+    def relative_loss(self) -> float:
+        """‖X - WH‖²/‖X‖²."""
+        return 2.0 * self.loss / self.squared_norm
+
+    @property
+    def why(self) -> str:
+        """One sentence on the rank."""
+        return self.estimate.why if self.estimate else "this rank was asked for"
+
+
+def factorise(
+    opened: OpenedData,
+    options: PathOptions,
+    *,
+    n_components: int | None = None,
+    rule: str = "auto",
+    tau: float | None = None,
+    on_polish: Callable[[int], None] | None = None,
+) -> Factorisation:
+    """Factorise X at the rank that the data, or ``n_components``, say.
+
+    ``on_polish`` is called with the rank before it is polished. Ctrl-C raises: a part of a path leaves
+    nothing to choose from.
+    """
+    began = time.monotonic()
+    check_rule(rule, tau)
+    data = opened.data
+    options = replace(
+        _stop_at(n_components, options, data.shape), equilibrate=n_components is None and rule == "auto"
+    )
+    if options.checkpoint is None:
+        found = search(opened, options, keep_partial=False)
+    else:
+        with open_checkpoint(options, data) as (options, checkpoint):
+            found = search(opened, options, checkpoint=checkpoint, keep_partial=False)
+    estimate = None
+    if n_components is None:
+        estimate = choose_rank(found.path, data, rule, tau=tau)
+        point = _point_at(found, estimate.rank)
+    else:
+        point = _nearest_point(found.path, n_components)
+    if on_polish is not None:
+        on_polish(point.rank)
+    polished = polish(found.view, point.U, point.V, options)
+    W, H, loss = _project(opened, _pad(polished.V, n_components))
+    return Factorisation(
+        W=W,
+        H=H,
+        loss=loss,
+        squared_norm=found.path.squared_norm,
+        lazy_path=found.finish_later(),
+        estimate=estimate,
+        n_iter=sum(visit.n_iter for visit in found.path.visits) + polished.n_iter,
+        converged=polished.converged,
+        seconds=time.monotonic() - began,
+    )
+
+
+def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) -> tuple[Any, Array, float]:
+    """(W, H, loss) of X at another rank of its path, polished."""
+    data = opened.data
+    if data.shape != path.shape:
+        raise ValueError(
+            f"X has {data.shape[0]} samples, but the path was made from {path.shape[0]}; "
+            "pass the training data"
+        )
+    if abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
+        raise ValueError("X or its weights are not what the model was fitted to: pass the training data")
+    point = path.at_rank(rank)
+    U, V = point.U, point.V
+    if opened.weighted:
+        U, V = opened.scaling.to_scaled(U, V)
+    with one_pool():
+        if opened.keeps_rows_remote:
+            U = FROBENIUS.project(data, V.astype(data.dtype)).W
+        view = prepare(data, options, rank, np.random.default_rng(0))
+    return _project(opened, polish(view, U, V, options).V)
+
+
+class Polished(NamedTuple):
+    """A solution of X at one rank, and whether a stopping criterion held in the end."""
+
+    U: Any
+    V: Array
+    loss: float
+    n_iter: int
+    converged: bool
+
+
+def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
+    """The solution that the solver reaches from (U, V) at that rank, with no component at risk (λ = 0).
+
+    It is iterated first on the compression, if there is one, and then on X itself.
+    """
+    solver = replace(options, grid="exact").make_solver()
+    stages: list[tuple[Data, float, int]] = [(view.scaled, TIGHTER * options.tol, options.max_iter)]
+    if view.compressed is not None:
+        cheap = view.compressed, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS)
+        stages = [cheap, (view.scaled, options.tol, options.max_iter)]
+    n_iter = 0
+    with one_pool():
+        U, V = view.scaling.to_scaled(U, V)
+        for data, tol, max_iter in stages:
+            stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=CHECK_EVERY, max_iter=max_iter)
+            U, V = (as_factor(factor, data.dtype) for factor in (U, V))
+            start = solver.init(Problem(data, mu=options.mu, delta=options.delta), U, V)
+            last = run(solver, start, stopping)
+            U, V, n_iter = last.state.U, last.state.V, n_iter + last.n_iter
+        state = last.state.balance().compact()
+        if state.rank == 0:
+            raise ValueError(options.too_heavy)
+        U, V = balance(*view.scaling.to_original(state.U, state.V), sort=True)
+        return Polished(U, V, state.loss * view.scaling.unit**2, n_iter, last.converged)
+
+
+def _project(opened: OpenedData, V: Array) -> tuple[Any, Array, float]:
+    """The best W for given components of the opened data, and both as factors of X."""
+    dtype = opened.data.dtype
+    with one_pool():
+        W, loss = FROBENIUS.project(opened.data, V)
+    if opened.weighted:
+        W, V = opened.scaling.to_original(W, V)
+    if not isinstance(W, RemoteFactor):
+        W = np.ascontiguousarray(W, dtype=dtype)
+    return W, np.ascontiguousarray(V.T, dtype=dtype), loss
+
+
+def _point_at(found: SearchResult, rank: int) -> PathPoint:
+    """The path's solution at a rank, or the leading singular pair if rank one was not visited."""
+    path = found.path
+    if rank > 1 or 1 in path.ranks:
+        return found.at_rank(rank)
+    u, sigma, v = found.view.leading
+    root = float(np.sqrt(sigma))
+    U, V = found.view.scaling.to_original(scale_columns(u, root), scale_columns(v, root))
+    return PathPoint(U, V, path.rank_one_loss, float(path.lambdas.max()), 0)
+
+
+def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:
+    """Options of a path that ends at a given rank, after checking it against the shape."""
+    if n_components is None:
+        return options
+    if not isinstance(n_components, int | np.integer) or isinstance(n_components, bool) or n_components < 1:
+        raise ValueError(f"n_components must be a positive integer, 'auto' or None, got {n_components!r}")
+    if n_components > min(shape):
+        raise ValueError(
+            f"n_components={n_components} is more than min(n_samples, n_features)={min(shape)}, "
+            "which no nonnegative rank exceeds"
+        )
+    first = options.max_rank
+    if first is None and isinstance(options.init, str):
+        first = max(default_max_rank(shape), int(n_components))
+    elif first is None:
+        first = np.shape(options.init[0])[-1]
+    if n_components > first:
+        raise ValueError(f"n_components={n_components} is more than max_rank={first}, where the path starts")
+    return replace(options, max_rank=int(first), min_rank=int(n_components))
+
+
+def _nearest_point(path: RankPath, n_components: int) -> PathPoint:
+    """The solution at a given rank, or the largest one if components beyond it vanished by themselves."""
+    largest = path.points[-1]
+    if largest.rank >= n_components:
+        return path.at_rank(n_components)
+    warnings.warn(
+        f"{n_components - largest.rank} of the {n_components} components vanished on the path and are zero; "
+        "for more of them raise max_rank, or try another random_state",
+        UserWarning,
+        stacklevel=4,
+    )
+    return largest
+
+
+def _pad(V: Array, n_components: int | None) -> Array:
+    """V with zero columns up to the number that was asked for."""
+    missing = (n_components or 0) - V.shape[1]
+    if missing <= 0:
+        return V
+    return np.asfortranarray(np.pad(V, ((0, 0), (0, missing))))

@@ -1,0 +1,166 @@
+"""`read_matrix`: the reader that a file's extension, or the first bytes of a stream, ask for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from autonmf.io.table import ReadError, Table
+
+_READERS = {
+    ".csv": "text.read", ".tsv": "text.read", ".txt": "text.read", ".mtx": "matrix_market.read",
+    ".npy": "numpy_files.read_npy", ".npz": "numpy_files.read_npz", ".mat": "matlab.read",
+    ".parquet": "parquet.read", ".h5ad": "hdf5.read_h5ad", ".h5": "hdf5.read_hdf5",
+    ".hdf5": "hdf5.read_hdf5", ".zarr": "hdf5.read_zarr",
+}  # fmt: skip
+"""Module and function by extension; a module is imported when it is needed."""
+
+_TEXT = (".csv", ".tsv", ".txt")
+_GZIPPED = (*_TEXT, ".mtx")
+_WITH_VARIABLES = (".npz", ".mat", ".h5ad", ".h5", ".hdf5", ".zarr")
+
+EXTENSIONS = (*_READERS, *(f"{extension}.gz" for extension in _GZIPPED))
+"""The extensions that `read_matrix` knows."""
+
+_MAGIC = (
+    (b"\x93NUMPY", "a NumPy array", (".npy",)),
+    (b"PK\x03\x04", "a zip archive", (".npz",)),
+    (b"\x1f\x8b", "zipped by gzip", (".gz",)),
+    (b"%%MatrixMarket", "a Matrix Market file", (".mtx",)),
+    (b"MATLAB 5.0 MAT-file", "a MATLAB file", (".mat",)),
+    (b"MATLAB 7.3 MAT-file", "a MATLAB file", (".mat",)),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", (".h5ad", ".mat", ".h5", ".hdf5")),
+    (b"PAR1\x15", "a Parquet file", (".parquet",)),
+)
+"""How files begin, what they are, and the extensions that say so."""
+
+_N_MAGIC = 32
+"""First bytes that are enough to tell."""
+
+
+def read_matrix(
+    file: str | os.PathLike[str] | IO[bytes],
+    *,
+    variable: str | None = None,
+    header: bool | None = None,
+    labels: bool | None = None,
+) -> Table:
+    r"""Read a matrix and its names from a file.
+
+    Parameters
+    ----------
+    file : path or binary stream
+        A file with one of the `EXTENSIONS`, in upper or lower case. The kind of a stream, such as
+        ``sys.stdin.buffer``, is told by its first bytes; it is text if they are unknown.
+    variable : str, optional
+        Which variable of a .mat or .npz file, which layer of a .h5ad file, or which array of a .h5 or
+        .hdf5 file or a .zarr folder, such as ``group/X``.
+    header : bool, optional
+        Whether the first line of a text file holds column names. By default this is found from the file.
+    labels : bool, optional
+        Whether the first column of a text file holds row names. By default this is found from the file.
+
+    Returns
+    -------
+    Table
+        A dense matrix of more than 256 MB in a .npy, .h5, .hdf5, .h5ad, .zarr or MATLAB 7.3 file stays in
+        its file, and `AutoNMF` reads it from there block by block.
+
+    Raises
+    ------
+    ReadError
+        The file is missing, empty, damaged, not a matrix of numbers or of an unknown kind.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "counts.csv")
+    ...     _ = file.write_text("gene,a,b\ng1,1,2\ng2,3,4\n")
+    ...     table = read_matrix(file)
+    >>> table.X.tolist(), table.row_names, table.column_names
+    ([[1.0, 2.0], [3.0, 4.0]], ['g1', 'g2'], ['a', 'b'])
+    """
+    given = {"variable": variable, "header": header, "labels": labels}
+    options = {name: value for name, value in given.items() if value is not None}
+    if isinstance(file, str | os.PathLike):
+        return _read_file(Path(file), options)
+    return _read_stream(file, options)
+
+
+def _read_stream(stream: IO[bytes], options: dict[str, Any]) -> Table:
+    """Read a stream by way of a file, since most formats need to seek."""
+    with TemporaryDirectory(prefix="autonmf-") as folder:
+        start = stream.read(_N_MAGIC)
+        extension = next((names[0] for magic, _, names in _MAGIC if start.startswith(magic)), ".txt")
+        copy = Path(folder, "stream" + extension.replace(".gz", ".txt.gz"))
+        with copy.open("wb") as target:
+            target.write(start)
+            shutil.copyfileobj(stream, target)
+        try:
+            return _read_file(copy, options)
+        except ReadError as error:
+            raise ReadError(str(error).replace(str(copy), "standard input")) from error
+
+
+def _read_file(file: Path, options: dict[str, Any]) -> Table:
+    extension = _find_extension(file)
+    if "variable" in options and extension not in _WITH_VARIABLES:
+        raise ReadError(f"{file} holds one matrix only: leave out the variable name {options['variable']!r}")
+    if extension not in _TEXT and not options.keys().isdisjoint({"header", "labels"}):
+        raise ReadError(f"{file} is not a text file: leave out the choice of a header or row labels")
+    if extension != ".zarr":
+        _check_start(file, ".gz" if file.suffix.lower() == ".gz" else extension)
+    module, name = _READERS[extension].split(".")
+    reader: Callable[..., Table] = getattr(import_module(f"autonmf.io.{module}"), name)
+    table = reader(file, **options)
+    shape, dtype = table.X.shape, table.X.dtype
+    if len(shape) != 2:
+        raise ReadError(
+            f"{file} holds {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; "
+            "a matrix with two is needed. Reshape it and save it again."
+        )
+    if dtype.kind not in "biufc":
+        raise ReadError(f"{file} holds {dtype} entries, not numbers. Keep the numeric columns only.")
+    return table
+
+
+def _find_extension(file: Path) -> str:
+    """Find the extension that decides, in lower case and without .gz."""
+    name = file.name.lower()
+    for extension in _READERS:
+        if name.endswith(extension) or (extension in _GZIPPED and name.endswith(f"{extension}.gz")):
+            return extension
+    if file.is_dir():
+        raise ReadError(f"{file} is a folder; name one file in it")
+    if not file.exists():
+        raise ReadError(f"{file} does not exist")
+    raise ReadError(
+        f"{file} is of an unknown kind: its extension must be one of {', '.join(_READERS)} "
+        f"(.gz may follow {', '.join(_GZIPPED)})"
+    )
+
+
+def _check_start(file: Path, extension: str) -> None:
+    """Refuse a file that cannot be read, is empty, or begins like one of another kind."""
+    try:
+        if file.is_dir():
+            raise ReadError(f"{file} is a folder; name one file in it")
+        with file.open("rb") as stream:
+            start = stream.read(_N_MAGIC)
+    except FileNotFoundError:
+        raise ReadError(f"{file} does not exist") from None
+    except OSError as error:
+        raise ReadError(f"cannot open {file}: {error.strerror or error}") from error
+    if not start:
+        raise ReadError(f"{file} is empty (0 bytes)")
+    for magic, kind, extensions in _MAGIC:
+        if start.startswith(magic) and extension not in extensions:
+            raise ReadError(
+                f"{file} is {kind} despite its name: rename it to end in {' or '.join(extensions)}"
+            )

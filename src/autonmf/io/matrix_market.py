@@ -1,0 +1,88 @@
+"""Matrix Market's .mtx, sparse (coordinate) or dense (array), with NumPy's parser of numbers.
+
+Not through `scipy.io.mmread`: as of SciPy 1.17 it ends the whole program (segmentation fault) at a number
+that it cannot parse, as in many damaged files and in those that `mmwrite` itself writes with 22 digits
+(scipy/scipy#19949), and it allocates what the header announces before it reads.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.io.checks import check_memory, make_coordinates
+from autonmf.io.table import ReadError, Table, explain_errors
+from autonmf.io.text import open_bytes
+
+COLUMNS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}
+"""Numbers per line of a coordinate file, by the type of the values."""
+
+SIGNS = {"symmetric": 1.0, "skew-symmetric": -1.0}
+"""How an entry above the diagonal follows from the one below."""
+
+
+def read(file: Path) -> Table:
+    """Read the matrix, unzipping it if its name ends in .gz."""
+    with explain_errors(file, "a Matrix Market file"), open_bytes(file) as stream:
+        lines = io.TextIOWrapper(stream, "utf-8", errors="replace")
+        banner = lines.readline(1000).lower().split()
+        if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
+            raise ReadError(f"{file} is not a Matrix Market file: its first line must say %%MatrixMarket")
+        layout, values, symmetry = banner[2:]
+        if values not in COLUMNS:
+            raise ReadError(f"{file} holds {values} values; real numbers are needed")
+        if symmetry != "general" and symmetry not in SIGNS:
+            raise ValueError(f"unknown symmetry {symmetry!r}")
+        header = next((line for line in lines if line.strip() and not line.lstrip().startswith("%")), "")
+        sizes = [int(size) for size in header.split()]
+        if layout != "coordinate":
+            return Table(_read_dense(file, lines, sizes, symmetry))
+        return Table(_read_sparse(file, lines, sizes, COLUMNS[values], symmetry))
+
+
+def _read_sparse(file: Path, lines: Iterable[str], sizes: list[int], width: int, symmetry: str) -> Any:
+    """Read a line for each entry: row, column and value."""
+    n, m, count = sizes
+    check_memory(file, (n + 1,))
+    check_memory(file, (count, width))
+    entries = _read_numbers(lines, count, width)
+    i, j, value = entries[:, 0], entries[:, 1], entries[:, 2] if width == 3 else np.ones(count)
+    if symmetry in SIGNS:
+        below = i != j
+        i, j = np.concatenate([i, j[below]]), np.concatenate([j, i[below]])
+        value = np.concatenate([value, SIGNS[symmetry] * value[below]])
+    return make_coordinates(file, i, j, value, (n, m))
+
+
+def _read_dense(file: Path, lines: Iterable[str], sizes: list[int], symmetry: str) -> Array:
+    """Read the columns, of which symmetric matrices hold the part on and below the diagonal."""
+    n, m = sizes
+    check_memory(file, (n, m))
+    if symmetry == "general":
+        return _read_numbers(lines, n * m, 1).reshape(m, n).T
+    strict = symmetry == "skew-symmetric"
+    numbers = _read_numbers(lines, n * (n - 1 if strict else n + 1) // 2, 1)
+    i, j = np.triu_indices(n, k=int(strict))  # column by column: the row number runs fastest
+    X = np.zeros((n, m))
+    X[j, i] = numbers[:, 0]
+    X[i, j] = X[j, i] * SIGNS[symmetry]
+    return X
+
+
+def _read_numbers(lines: Iterable[str], count: int, width: int) -> Array:
+    """Read the rest of the file, which must be ``count`` lines of ``width`` numbers."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        numbers = np.loadtxt(lines, comments="%", ndmin=2, max_rows=count + 1)
+    found = len(numbers) if numbers.size else 0
+    if found != count:
+        raise ValueError(f"{found} entries where its header announces {count}")
+    if count and numbers.shape[1] != width:
+        raise ValueError(f"{numbers.shape[1]} numbers per line where {width} are expected")
+    return numbers.reshape(count, width)

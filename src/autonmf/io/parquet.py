@@ -1,0 +1,56 @@
+"""Apache Parquet through pyarrow: columns of numbers, and at most one of row names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autonmf.io.checks import check_memory
+from autonmf.io.table import ReadError, Table, explain_errors, import_optional
+
+
+def read(file: Path) -> Table:
+    """Read the table; nulls become NaN."""
+    parquet = import_optional("pyarrow.parquet", file)
+    types = import_optional("pyarrow.types", file)
+    with explain_errors(file, "a Parquet file"):
+        announced = parquet.read_metadata(file)
+        check_memory(file, (announced.num_rows, announced.num_columns))
+        content = parquet.read_table(file)
+        labels = _find_label_column(content)
+        names = [name for name in content.column_names if name != labels]
+        text = [name for name in names if not _is_number(content.schema.field(name).type, types)]
+        if text:
+            raise ReadError(
+                f"{file}: {'columns' if len(text) > 1 else 'column'} {', '.join(text[:8])} of {len(names)} "
+                "hold no numbers. Remove them, or keep one as the first column for row labels."
+            )
+        columns = [content.column(name).cast("float64", safe=False).to_numpy() for name in names]
+        X = np.column_stack(columns) if columns else np.empty((content.num_rows, 0))
+        rows = None if labels is None else [str(value) for value in content.column(labels).to_pylist()]
+        return Table(X, rows, [str(name) for name in names])
+
+
+def _find_label_column(content: Any) -> str | None:
+    """Find the column of row names: the index that pandas stored, or a first column of text."""
+    metadata = (content.schema.metadata or {}).get(b"pandas")
+    stored = json.loads(metadata).get("index_columns", []) if metadata else []
+    index = [name for name in stored if isinstance(name, str) and name in content.column_names]
+    if len(index) == 1:
+        return index[0]
+    first = content.column_names[0] if content.column_names else None
+    return first if first is not None and _is_text(content.schema.field(first).type) else None
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a column holds text, plain or as codes of a dictionary."""
+    return str(kind).removeprefix("dictionary<values=").startswith(("string", "large_string"))
+
+
+def _is_number(kind: Any, types: Any) -> bool:
+    return bool(
+        types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+    )

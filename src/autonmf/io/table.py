@@ -1,0 +1,72 @@
+"""`Table`: a matrix and its names; `ReadError`: why a file cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """A matrix read from a file, with its names.
+
+    Attributes
+    ----------
+    X : ndarray, SciPy sparse matrix or matrix in a file, of shape (n, m)
+        The numbers.
+    row_names, column_names : list of str or None
+        The names, where the file has them.
+    notes : tuple of str
+        How the file was understood, in sentences.
+    doubts : tuple of str
+        Which of these choices may be wrong, and how to change them.
+    """
+
+    X: Any
+    row_names: list[str] | None = None
+    column_names: list[str] | None = None
+    notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def T(self) -> Table:
+        """The transpose, names included."""
+        return Table(self.X.T, self.column_names, self.row_names, self.notes, self.doubts)
+
+
+class ReadError(ValueError):
+    """A file cannot be read as a matrix; the message says why and what to do, in one line."""
+
+
+@contextmanager
+def explain_errors(file: Path, kind: str) -> Iterator[None]:
+    """Turn any error of a parser into a `ReadError` that names the file.
+
+    On damaged files parsers raise anything from KeyError to zlib.error, so that no list of exceptions would
+    be complete. Running out of memory is not the file's fault and passes through.
+    """
+    try:
+        yield
+    except (ReadError, MemoryError):
+        raise
+    except EOFError as error:
+        raise ReadError(f"{file} is truncated: it ends before its data do") from error
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ReadError(f"cannot read {file} as {kind}; it may be damaged or truncated ({reason})") from error
+
+
+def import_optional(module: str, file: Path, package: str = "'autonmf[io]'") -> Any:
+    """Import a library that only some formats need."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise ReadError(
+            f"reading {file.suffix} files needs {library}, which cannot be imported here: "
+            f"pip install {package}"
+        ) from error

@@ -1,0 +1,100 @@
+"""What a loss, and an iterate of it, offer to solvers, searches and estimators.
+
+A second loss is a file beside `frobenius` with these two classes. No solver, path, rule or estimator asks
+which loss it works with.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from autonmf._types import Array, Lazy
+from autonmf.data import Data
+
+
+class Projection(NamedTuple):
+    """Nonnegative weights of given components, and the loss that they leave."""
+
+    W: Any
+    loss: float
+
+
+class State(Protocol):
+    """An iterate: the factors, and what the next step needs of them. It is never modified."""
+
+    @property
+    def U(self) -> Any:
+        """The left factor, n x r."""
+
+    @property
+    def V(self) -> Array:
+        """The right factor, m x r."""
+
+    @property
+    def rank(self) -> int:
+        """Number of components that are nonzero in both factors."""
+
+    @property
+    def loss(self) -> float:
+        """The loss, to the precision of the data."""
+
+    @property
+    def quick_loss(self) -> float:
+        """The loss from what is at hand: never negative, within `loss_error` of the exact one."""
+
+    @property
+    def has_digits(self) -> bool:
+        """Whether `quick_loss` has digits left: it may be a small difference of large numbers."""
+
+    @property
+    def loss_error(self) -> float:
+        """A bound on the rounding error of `quick_loss`."""
+
+    @property
+    def precise_loss(self) -> Lazy[float]:
+        """The same in double precision, for one more pass over X where that is needed."""
+
+    @property
+    def objective(self) -> float:
+        """The loss and the penalties."""
+
+    def sweep(self, count: int) -> Self:
+        """The next iterate by coordinate descent: ``count`` sweeps over U, then over V."""
+
+    def merge(self) -> Self:
+        """The two components whose merger costs least, as one."""
+
+    def grow(self) -> Self:
+        """One more component, which lowers the loss; the same iterate if none does."""
+
+    def split(self, rank: int) -> Self:
+        """The strongest component in equal parts, so that there are ``rank`` components."""
+
+    def balance(self) -> Self:
+        """Paired columns of equal norm, zero in both factors where zero in one."""
+
+    def compact(self) -> Self:
+        """Without components that are zero in both factors."""
+
+
+class Loss(Protocol):
+    """A measure of how far U Vᵀ is from X."""
+
+    name: str
+
+    def start(self, data: Data, U: Any, V: Array, *, mu: float = 0.0) -> State:
+        """The iterate at given factors."""
+
+    def initialize(self, data: Data, rank: int, init: Any, rng: np.random.Generator) -> tuple[Any, Array]:
+        """Initial factors by name, balanced and of the scale of X, or those of the caller, checked."""
+
+    def rank_one(self, data: Data, *, mu: float = 0.0) -> State:
+        """The best iterate of rank one."""
+
+    def value(self, data: Data, U: Any, V: Array) -> float:
+        """The loss of given factors, in double precision."""
+
+    def project(self, data: Data, V: Array) -> Projection:
+        """The best U ≥ 0 for given V, row by row."""

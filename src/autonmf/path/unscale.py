@@ -1,0 +1,165 @@
+"""From the solutions of a scaled matrix to points of X, whose losses never rise with the rank.
+
+Small budgets, and scaling back from the equilibrated matrix, can leave a solution with more components and a
+larger loss than the one before it, or than the best one of rank one. It is not worth keeping: the greedy
+fallback takes its place, which is the solution of a smaller rank, plus one component after another that each
+lower the loss, with a few iterations after each.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autonmf.data import Scaling
+from autonmf.data.factors import as_factor, persist, scale_columns
+from autonmf.losses import FrobeniusState, Problem
+from autonmf.model.components import balance, column_norms
+from autonmf.path.grids import CROSSING, end_of_plateau
+from autonmf.path.result import PathPoint, RankPath, Visit
+from autonmf.path.view import View
+from autonmf.path.walk import Solution
+from autonmf.solvers import Hals
+
+FALLBACK_STEPS = 3
+"""Iterations after each component that the fallback adds; at high ranks as few as the path makes there."""
+
+SINGLE, DOUBLE = 1e-9, 1e-13
+"""Losses that differ by less than this fraction of ½‖X‖² are equal, in either precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unscaler:
+    """Turns solutions of X' into points of X, one rank after another."""
+
+    view: View  # of X in its own units: losses are evaluated there
+    scaling: Scaling  # from X to X'
+    mu: float  # in the units of the view
+    deadline: float = math.inf  # a value of ``time.monotonic()``; after it no fallback is computed
+
+    def to_point(self, solution: Solution) -> PathPoint:
+        """A solution as a point of X that is no worse than the best one of rank one."""
+        point = self._unscale(solution)
+        if point.rank == 1 and not self.scaling.is_uniform:
+            return self._to_point_like(point, self._grow(1, None))
+        return self._no_worse_than(None, point)
+
+    def make_monotone(self, points: Iterable[PathPoint]) -> Iterator[PathPoint]:
+        """Points by increasing rank, with the fallback in place of those whose loss rises."""
+        best: PathPoint | None = None
+        for point in points:
+            point = self._no_worse_than(best, point)
+            if best is None or point.loss <= best.loss:
+                best = point
+            yield point
+
+    def _no_worse_than(self, before: PathPoint | None, point: PathPoint) -> PathPoint:
+        """A point, or the fallback where one of a smaller rank (None: rank one) explains more."""
+        if not self._is_worse(point, before):
+            return point
+        fallback = self._grow(point.rank, before)
+        is_better = fallback.objective < self._objective(point)  # with a heavy μ it need not be
+        return self._to_point_like(point, fallback) if is_better else point
+
+    def _unscale(self, solution: Solution) -> PathPoint:
+        """A solution of X' as one of X: balanced, by decreasing energy, in the units of X."""
+        view, dtype = self.view, _roomy(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
+        U, V = (factor.astype(dtype, copy=False) for factor in (solution.U, solution.V))
+        U, V = self.scaling.to_original(U, V)
+        if self.scaling.is_uniform:
+            unit = self.scaling.unit
+            loss, lam = solution.loss * unit**2, solution.lam * unit**2
+        else:
+            U, V = persist(U), persist(V)
+            loss, lam = view.loss(*view.scaling.to_scaled(U, V)) * view.scaling.unit**2, 0.0
+        U, V = balance(U, V, sort=True)
+        return PathPoint(U, V, loss, lam, solution.n_iter, view.compressed is None)
+
+    def _is_worse(self, point: PathPoint, before: PathPoint | None) -> bool:
+        """Whether a point explains less than the best one before it, or than rank one would."""
+        if time.monotonic() > self.deadline:
+            return False
+        energy = 0.5 * self.view.scaled.squared_norm() * self.view.scaling.unit**2
+        best = energy - 0.5 * self.view.spectral_norm**2 if before is None else before.loss
+        return point.loss > best + energy * (SINGLE if point.V.dtype == np.float32 else DOUBLE)
+
+    def _objective(self, point: PathPoint) -> float:
+        """Loss and ridge of a point, in the units of the view."""
+        unit = self.view.scaling.unit
+        squares = sum(float(np.square(column_norms(factor)).sum()) for factor in (point.U, point.V))
+        return point.loss / unit**2 + 0.5 * self.mu * squares / unit
+
+    def _grow(self, rank: int, before: PathPoint | None) -> FrobeniusState:
+        """The greedy fallback with so many components, from the point before or the leading singular pair.
+
+        Where nothing is left to explain, the strongest component is cut into equal parts.
+        """
+        view, hals = self.view, Hals()
+        if before is None:
+            u, sigma, v = view.leading
+            U, V = scale_columns(u, np.asarray(sigma, dtype=u.dtype)), v
+        else:
+            U, V = view.scaling.to_scaled(before.U, before.V)
+        U, V = (as_factor(factor, view.matrix.dtype, keep=False) for factor in (U, V))
+        # On workers the product with the compression in double precision is known from the loss.
+        XtU = None if view.compressed is None else view.compressed.left(U).astype(view.matrix.dtype)
+        state = FrobeniusState.at(Problem(view.matrix, mu=self.mu), U, V, XtU=XtU).compact().balance()
+        while state.rank < rank:
+            grown = state.grow()
+            if grown.rank == state.rank:
+                break
+            for _ in range(min(FALLBACK_STEPS, hals.budget(grown.rank).fewest)):
+                grown = hals.step(grown)
+            state = grown.balance().compact()
+        return state.split(rank)
+
+    def _to_point_like(self, point: PathPoint, state: FrobeniusState) -> PathPoint:
+        """A state of the view in place of a point, in the same precision."""
+        view = self.view
+        loss = view.loss(state.U, state.V) * view.scaling.unit**2
+        factors = (as_factor(factor, point.V.dtype, keep=False) for factor in (state.U, state.V))
+        U, V = balance(*view.scaling.to_original(*factors), sort=True)
+        return replace(point, U=U, V=V, loss=loss)
+
+    def without_X(self, most: int) -> Unscaler | None:
+        """The same with something in place of X that has at most so many bytes; None if there is nothing."""
+        view = self.view.without_X(most)
+        return None if view is None else replace(self, view=view, deadline=math.inf)
+
+
+def _roomy(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
+    """The type, or double precision where entries of this size do not fit: X may be far larger than 1."""
+    safe = float(np.finfo(dtype).max) ** 0.5
+    return dtype if 1 / safe < size < safe else np.dtype(np.float64)
+
+
+def find_plateaus(path: RankPath, view: View) -> RankPath:
+    """The path with the λ at which each of its solutions would lose a component.
+
+    As on an exact path, λ is the running maximum of the breakpoints, and each rank is reached just above
+    the end of the plateau before.
+    """
+    unit = view.scaling.unit
+    problem = Problem(view.matrix, mu=path.mu / unit, delta=path.delta / unit)
+    points, visits, lam = [], [], 0.0
+    for point, visit in zip(reversed(path.points), best_visits(path), strict=True):
+        factors = view.scaling.to_scaled(point.U, point.V)
+        U, V = (as_factor(factor, view.matrix.dtype, keep=False) for factor in factors)
+        XtU = view.double.completed_at(U, V).left(U).astype(view.matrix.dtype)
+        end = end_of_plateau(FrobeniusState.at(problem, U, V, XtU=XtU)) * unit**2
+        points.append(replace(point, lam=lam))
+        visits.append(visit._replace(lam=lam, loss=point.loss, next_lam=end))
+        lam = max(lam, (1 + CROSSING) * end)
+    return replace(path, points=tuple(reversed(points)), visits=tuple(visits))
+
+
+def best_visits(path: RankPath) -> tuple[Visit, ...]:
+    """The visit that led to each point, by decreasing rank."""
+    return tuple(
+        min((visit for visit in path.visits if visit.rank == point.rank), key=lambda visit: visit.loss)
+        for point in reversed(path.points)
+    )

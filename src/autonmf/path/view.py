@@ -1,0 +1,190 @@
+"""X as a search sees it: scaled, with its longer side first, and perhaps compressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from autonmf._types import Array, cached_property
+from autonmf.data import (
+    Compressed,
+    Data,
+    Dense,
+    Scaled,
+    Scaling,
+    Sparse,
+    compress,
+    compress_onto,
+    equilibration,
+    unit_scaling,
+)
+from autonmf.data.compressed import OVERSAMPLE
+from autonmf.data.factors import scale_rows
+from autonmf.data.masked import Masked
+from autonmf.losses import FROBENIUS
+from autonmf.model.initial import explained_norm, leading_triplet
+from autonmf.path.options import PathOptions
+
+GAIN = 2.0
+"""Compression must make a product at least this many times cheaper to be worth its passes over X."""
+
+UNRELIABLE = 0.002
+"""A loss through the compression may miss this fraction of what the factors explain, per component."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """X' = X scaled, and how to get back to X."""
+
+    data: Data  # X
+    scaling: Scaling  # from X to X'
+    scaled: Data  # X'
+    compressed: Compressed | None = None  # of X', in double precision
+    precise: bool = True  # False: single precision will do, where that is faster
+
+    @property
+    def engine(self) -> str:
+        return "direct" if self.compressed is None else "compressed"
+
+    @property
+    def double(self) -> Data:
+        """X', or its compression in double precision."""
+        return self.scaled if self.compressed is None else self.compressed
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a search iterates in single precision."""
+        return self.compressed is not None or (not self.precise and _sparse_part(self.scaled) is not None)
+
+    @cached_property
+    def matrix(self) -> Data:
+        """What a search iterates on: X', or its compression or sparse entries in single precision."""
+        if self.compressed is not None:
+            return self.compressed.as_single()
+        if not self.is_single:
+            return self.scaled
+        sparse, scaling = self.scaled.data, self.scaled.scaling  # type: ignore[attr-defined]
+        return sparse.divide(scaling.a, scaling.b, np.float32)  # type: ignore[no-any-return]
+
+    @cached_property
+    def leading(self) -> tuple[Any, float, Array]:
+        """The leading singular triplet of X'."""
+        return leading_triplet(self.double)
+
+    @cached_property
+    def spectral_norm(self) -> float:
+        """σ₁(X) if X' is X in other units."""
+        return explained_norm(self.double, *self.leading) * self.scaling.unit
+
+    def loss(self, U: Any, V: Array) -> float:
+        """The loss of factors of X', in double precision."""
+        return FROBENIUS.value(self.double, U, V)
+
+    def direct(self) -> View:
+        """The same without compression."""
+        return replace(self, compressed=None)
+
+    def is_unreliable(self, U: Any, V: Array, loss: float) -> bool:
+        """Whether the loss of a solution through the compression is far from that on X'.
+
+        Nonnegative factors need not lie in the leading directions of X: where its spectrum does not decay
+        (the identity, very sparse noise), a compressed search cannot see them. The loss on X' is then clearly
+        below the one through the compression. X' itself is read only where a bound does not tell.
+        """
+        if self.compressed is None:
+            return False
+        U, V = (factor.astype(np.float64) for factor in (U, V))
+        energy = 0.5 * self.scaled.squared_norm()
+        tolerance = UNRELIABLE * V.shape[1]
+        error = self.compressed.bound_error(U, V)
+        if error <= tolerance * (energy - loss - error):
+            return False
+        true = FROBENIUS.value(self.scaled, *(factor.astype(self.scaled.dtype) for factor in (U, V)))
+        return bool(abs(loss - true) > tolerance * (energy - true))
+
+    def spectrum(self, U: Any, V: Array, rank: int, rng: np.random.Generator) -> Array:
+        """The leading squared singular values of X', completed by a fit, as fractions of its energy."""
+        completed = self.scaled.completed_at(U, V)
+        energy = completed.squared_norm()
+        leading = self.compressed or compress(completed, rank, rng)
+        squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
+        return np.asarray(np.maximum(squares, 0.0) / energy)
+
+    def without_X(self, most: int) -> View | None:
+        """The same with its compression in place of X, or a copy of at most so many bytes.
+
+        None if there is neither: X may be changed by its owner.
+        """
+        instead = self.compressed or _copy(self.scaled, most)
+        return None if instead is None else replace(self, data=instead, scaled=instead)
+
+
+def prepare(data: Data, options: PathOptions, rank: int, rng: np.random.Generator) -> View:
+    """X scaled as the options say, and compressed for a search from ``rank`` where that pays."""
+    scaling = unit_scaling(data) if options.scale or options.equilibrate else Scaling()
+    scaled = scaling.apply(data)
+    if options.equilibrate:
+        for choose_scaling in (equilibration, unit_scaling):
+            step = choose_scaling(scaled)
+            scaling, scaled = scaling.then(step), step.apply(scaled)
+    view = _view(data, scaling, scaled, options)
+    if not _compresses(view.scaled, options, rank):
+        return view
+    return replace(view, compressed=compress(view.scaled, rank, rng))
+
+
+def prepare_like(view: View, options: PathOptions) -> View:
+    """X in its own units, compressed as its equilibrated form was: diag(a) L spans X if L spans X'."""
+    scaling = unit_scaling(view.data) if options.scale else Scaling()
+    plain = replace(_view(view.data, scaling, scaling.apply(view.data), options), precise=True)
+    if view.compressed is None:
+        return plain
+    sides = [s.b if view.scaling.transposed else s.a for s in (view.scaling, plain.scaling)]
+    basis = scale_rows(scale_rows(view.compressed.L, sides[0]), 1.0 / sides[1])
+    return replace(plain, compressed=compress_onto(plain.scaled, basis))
+
+
+def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> View:
+    n, m = data.shape
+    if options.grid == "exact" and n < m:  # the longer side first
+        transpose = Scaling(transposed=True)
+        scaling, scaled = scaling.then(transpose), transpose.apply(scaled)
+    precise = not options.equilibrate or options.chosen_engine() == "direct"
+    return View(data, scaling, scaled, precise=precise)
+
+
+def _compresses(scaled: Data, options: PathOptions, rank: int) -> bool:
+    engine = options.chosen_engine()
+    if not scaled.complete:
+        if engine == "compressed":
+            raise ValueError(
+                "engine='compressed' reads X only once, but missing entries and weights are filled in "
+                "anew at every step: use engine='auto' or 'direct'"
+            )
+        return False
+    n, m = scaled.shape
+    pays = GAIN * min(rank + OVERSAMPLE, n, m) * (n + m) < scaled.cost
+    return engine == "compressed" or (engine == "auto" and pays)
+
+
+def _sparse_part(scaled: Data) -> Sparse | None:
+    inner = scaled.data if isinstance(scaled, Scaled) else scaled
+    return inner if isinstance(inner, Sparse) else None
+
+
+def _copy(scaled: Data, most: int) -> Data | None:
+    """X' in memory of our own; None where that takes more than ``most`` bytes, or X is not in memory."""
+    if not isinstance(scaled, Scaled):
+        return None
+    inner = scaled.data
+    if isinstance(inner, Dense) and inner.X.nbytes <= most:
+        return scaled.replace_data(Dense(inner.X.copy(order="K")))
+    if isinstance(inner, Sparse):
+        X = inner.X
+        if X.data.nbytes + X.indices.nbytes + X.indptr.nbytes <= most:
+            return scaled.replace_data(Sparse(X.copy()))
+    if isinstance(inner, Masked) and inner.X.nbytes + inner.weights.nbytes <= most:
+        return scaled  # its arrays were made when X was opened, and are ours
+    return None

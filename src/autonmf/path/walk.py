@@ -1,0 +1,277 @@
+"""Walking along a grid of λ from every initial point, and keeping the best solution of each rank.
+
+Progress, deadlines, checkpoints and Ctrl-C are handled here, around the iteration, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array, cached_property
+from autonmf.data import OpenedData
+from autonmf.losses import FROBENIUS, Problem
+from autonmf.path.checkpoint import Checkpoint, Track
+from autonmf.path.grids import Grid, Stop, Task
+from autonmf.path.options import PathOptions, Progress
+from autonmf.path.result import Visit
+from autonmf.path.view import View
+from autonmf.solvers import Run, run
+
+
+class CompressionUnreliable(Exception):
+    """A first solution explains far more of X than its compression shows: the search has to read X itself."""
+
+
+class Solution(NamedTuple):
+    """A stop of a path, in the units of the view."""
+
+    U: Any
+    V: Array
+    loss: float
+    lam: float
+    n_iter: int
+
+    @property
+    def rank(self) -> int:
+        return int(self.V.shape[1])
+
+
+@dataclass
+class Walked:
+    """What all initial points found: the best solution of each rank, and every stop. Threads may share it."""
+
+    visits: list[Visit] = field(default_factory=list)
+    n_complete: int = 0  # initial points whose path reached its end
+    complete: bool = False  # whether all did
+    closed: bool = False  # by Ctrl-C: what a thread still finds is not added
+    _best: dict[int, tuple[float, int, Solution]] = field(default_factory=dict)
+    _lock: Any = field(default_factory=Lock)
+
+    def add(self, solution: Solution, visit: Visit) -> None:
+        """Note a stop; of equal solutions that of the first initial point is kept."""
+        with self._lock:
+            if self.closed:
+                return
+            self.visits.append(visit)
+            known = self._best.get(solution.rank)
+            if known is None or (solution.loss, visit.start) < known[:2]:
+                self._best[solution.rank] = solution.loss, visit.start, solution
+
+    def finish(self) -> None:
+        """Note that the path of an initial point reached its end."""
+        with self._lock:
+            self.n_complete += 1
+
+    def close(self) -> None:
+        """Take in no more."""
+        with self._lock:
+            self.closed = True
+
+    def solutions(self) -> list[Solution]:
+        """The best of each rank, by increasing rank."""
+        return [self._best[rank][-1] for rank in sorted(self._best)]
+
+    def sorted_visits(self) -> tuple[Visit, ...]:
+        """All stops by initial point, each in the order of computation."""
+        return tuple(sorted(self.visits, key=lambda visit: visit.start))
+
+
+@dataclass(frozen=True)
+class Walker:
+    """All that the paths of one search share."""
+
+    opened: OpenedData
+    options: PathOptions
+    max_rank: int
+    generators: list[np.random.Generator]  # one per initial point
+    began: float
+    checkpoint: Checkpoint | None
+    view: View
+    walked: Walked = field(default_factory=Walked)
+    stop: Event = field(default_factory=Event)  # set where one path ends them all
+
+    @property
+    def n_starts(self) -> int:
+        return self.options.n_starts if isinstance(self.options.init, str) else 1
+
+    @cached_property
+    def grid(self) -> Grid:
+        later = self.options.equilibrate or self.opened.keeps_rows_remote
+        return self.options.make_grid(lambdas=not later)
+
+    def walk_all(self, *, keep_partial: bool) -> Walked:
+        """Walk from every initial point, one after another or in threads; not from one after the time is up.
+
+        What was found is kept when interrupted, with a warning. With nothing found, or where nothing is to be
+        kept, KeyboardInterrupt is raised.
+        """
+        walked, n_jobs = self.walked, self.options.n_jobs
+        in_turn = n_jobs in (None, 1) or self.n_starts == 1
+        try:
+            if in_turn:
+                for index in range(self.n_starts):
+                    if not self.stop.is_set():
+                        self.walk(index)
+            else:
+                self._walk_in_threads()
+        except KeyboardInterrupt:
+            self.stop.set()
+            walked.close()
+            if not keep_partial or not walked.visits:
+                raise
+            warnings.warn(self._describe_interruption(), RuntimeWarning, stacklevel=5)
+        except CompressionUnreliable:
+            self.stop.set()
+            raise
+        walked.complete = walked.n_complete == self.n_starts and not walked.closed
+        return walked
+
+    def _walk_in_threads(self) -> None:
+        from joblib import Parallel, delayed
+
+        parallel = Parallel(self.options.n_jobs, prefer="threads", return_as="generator_unordered")
+        for _ in parallel(delayed(self.walk)(index) for index in range(self.n_starts)):
+            pass
+
+    def walk(self, index: int) -> None:
+        """Follow the grid from one initial point."""
+        options, grid = self.options, self.grid
+        problem = Problem(self.view.matrix, mu=options.mu, delta=options.delta)
+        track = self.checkpoint.track(self.view.engine, index) if self.checkpoint else None
+        last = self._resume(problem, track) if track else None
+        if last is None and index > 0 and time.monotonic() > options.deadline(self.began):
+            self.walked.finish()  # not begun: the time is up
+            return
+        solver = options.make_solver()
+        if track and track.finished:
+            task = None
+        elif last is not None:
+            task = grid.go_on(last, options.stopping, options.min_rank)
+        else:
+            U, V = self._initialize(index)
+            task = grid.begin(solver, problem, U, V, options.stopping, options.min_rank)
+        observer = None if options.callback is None else Reporter(self, options.callback, index)
+        while task is not None and not self.stop.is_set():
+            deadline = self._deadline(task, index)
+            result = run(solver, task.state, task.stopping, deadline=deadline, observer=observer)
+            stop = grid.reach(task, result)
+            if stop.run.state.rank:
+                visit = self._record(stop, index)
+                if result.reason == "stopped":
+                    return
+                if track:
+                    track.add(visit, stop)
+                if last is None:
+                    self._check_compression(stop, visit.loss)
+                last = stop
+            task = grid.go_on(stop, options.stopping, options.min_rank)
+        if task is None and not self.stop.is_set():
+            self.walked.finish()
+            if track:
+                track.finish()
+
+    def _resume(self, problem: Problem, track: Track) -> Stop | None:
+        """The last stop of a checkpoint, after taking in all of them; None if there is none."""
+        last: Stop | None = None
+        for visit, lam, state, count in track.stops(problem):
+            run_before = Run(self.grid.solution(state), visit.n_iter, visit.reason)
+            last = self.grid.resume(lam, state, run_before, count)
+            self._keep(last, visit, visit.loss)
+            if count == 1:
+                self._check_compression(last, visit.loss)
+        return last
+
+    def _initialize(self, index: int) -> tuple[Any, Array]:
+        """The factors that a path begins with, in the units of the view."""
+        options, view = self.options, self.view
+        rng = deepcopy(self.generators[index])  # a search that is repeated begins at the same point
+        if isinstance(options.init, str):
+            return FROBENIUS.initialize(view.matrix, self.max_rank, options.init, rng)
+        given = FROBENIUS.initialize(self.opened.data, self.max_rank, options.init, rng)
+        U, V = self.opened.scaling.then(view.scaling).to_scaled(*given)
+        dtype = view.matrix.dtype
+        return np.asfortranarray(U, dtype), np.asfortranarray(V, dtype)
+
+    def _deadline(self, task: Task, index: int) -> float:
+        """When a task has to end: each initial point has its part of the time, and each stop."""
+        now, deadline = time.monotonic(), self.options.deadline(self.began)
+        end = self.began + (deadline - self.began) * (index + 1) / self.n_starts
+        return now + max(end - now, 0.0) / task.n_left
+
+    def _record(self, stop: Stop, index: int) -> Visit:
+        """Keep a solution in the units of the view, and note the stop."""
+        state = stop.run.state
+        loss = self._measure(state)
+        visit = Visit(
+            start=index,
+            lam=stop.lam,
+            rank=state.rank,
+            loss=loss,
+            n_iter=stop.run.n_iter,
+            seconds=time.monotonic() - self.began,
+            reason=stop.run.reason,
+            next_lam=stop.next_lam,
+        )
+        self._keep(stop, visit, loss)
+        return visit
+
+    def _measure(self, state: Any) -> float:
+        """The loss of a solution, in double precision where single precision is not enough."""
+        if not self.view.is_single:
+            return float(state.loss)
+        if self.view.precise or not state.has_digits:
+            return self.view.loss(state.U, state.V)
+        return float(state.quick_loss)
+
+    def _keep(self, stop: Stop, visit: Visit, loss: float) -> None:
+        state = stop.run.state
+        self.walked.add(Solution(state.U, state.V, loss, stop.lam, stop.run.n_iter), visit)
+
+    def _check_compression(self, stop: Stop, loss: float) -> None:
+        """Whether the first solution of a path can be trusted."""
+        if self.options.chosen_engine() != "auto":
+            return
+        if self.view.is_unreliable(stop.run.state.U, stop.run.state.V, loss):
+            raise CompressionUnreliable
+
+    def _describe_interruption(self) -> str:
+        if self.walked.n_complete:
+            finished = f"{self.walked.n_complete} of {self.n_starts}"
+            return f"interrupted: the path is the best of {finished} initial points"
+        ranks = [visit.rank for visit in self.walked.visits]
+        return (
+            f"interrupted at rank {min(ranks)}: the path is incomplete and has ranks {max(ranks)} to "
+            f"{min(ranks)} only"
+        )
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Tells a caller about each iteration; True from the caller ends all paths."""
+
+    walker: Walker
+    callback: Callable[[Progress], bool | None]
+    index: int
+
+    def __call__(self, state: Any, iteration: int) -> bool:
+        walker = self.walker
+        progress = Progress(
+            start=self.index,
+            n_starts=walker.n_starts,
+            max_rank=walker.max_rank,
+            rank=state.rank,
+            iteration=iteration,
+            relative_loss=2.0 * state.quick_loss / walker.view.scaled.squared_norm(),
+            seconds=time.monotonic() - walker.began,
+        )
+        if not walker.stop.is_set() and self.callback(progress):
+            walker.stop.set()
+        return walker.stop.is_set()

@@ -1,0 +1,139 @@
+"""The columns of the evidence for a rank: their names, what they mean, and how they are drawn.
+
+A `RankEstimate` has its evidence as a table by columns. Plots and the report look columns up here, so this is
+the only module that has to know their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autonmf._types import Array
+
+RENAMED = {"ratio": "drop_ratio", "bend": "elbow", "remainder": "noise_ratio"}
+"""Former names of columns, which saved estimates may still have."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One quantity with a value for each rank."""
+
+    label: str  # of the axis of a plot
+    meaning: str = ""  # a sentence for the report
+    title: str = ""  # in the report, where it differs from the label
+    log: bool = False  # on a log scale if the values span a decade
+    unit: bool = False  # at most 1, and mostly at least 0
+    thresholds: tuple[str, ...] = ()  # columns drawn as a line to compare with; the first that exists
+    level: tuple[float, str] | None = None  # a constant to compare with, and its name
+    standard_error: str = ""  # the column with its standard errors
+    replaced_by: tuple[str, ...] = ()  # columns that are drawn in its place where they exist
+    drawn: bool = True  # by default
+
+
+COLUMNS: dict[str, Column] = {
+    "drop": Column(
+        "drop in loss\nper component " + r"$\vartheta$",
+        "How much this component lowers the loss.",
+        title="drop in loss",
+        log=True,
+    ),
+    "drop_ratio": Column(
+        "drop ratio",
+        "How many times more this component lowers the loss than the next.",
+        log=True,
+        thresholds=("threshold",),
+        replaced_by=("score", "probability"),
+    ),
+    "elbow": Column(
+        "elbow fit",
+        "How well two straight lines that meet at this rank describe the drops in loss.",
+        drawn=False,
+    ),
+    "noise_ratio": Column(
+        "noise ratio",
+        "The next singular value over the largest that noise alone would give: about 1 if only noise is "
+        "left.",
+        log=True,
+        level=(1.0, "noise only"),
+    ),
+    "score": Column(
+        "score",
+        "All the evidence combined; the probability follows from it.",
+        thresholds=("threshold",),
+        replaced_by=("probability",),
+    ),
+    "probability": Column("probability", "How likely each rank is, given all the evidence.", unit=True),
+    "stability": Column(
+        "agreement of random\ninitialisations", title="stability", unit=True, thresholds=("threshold",)
+    ),
+    "error": Column(
+        "relative error on\nheld-out entries",
+        title="held-out error",
+        thresholds=("threshold",),
+        standard_error="standard_error",
+    ),
+    "bic": Column("BIC"),
+    "difference": Column("height above\nthe diagonal", title="height above the diagonal"),
+    "singular_value": Column(
+        "singular value " + r"$\sigma$",
+        title="singular value",
+        log=True,
+        thresholds=("threshold", "permuted_quantile"),
+    ),
+    "relevance": Column("relevance", log=True),
+}
+"""In the order in which they are drawn."""
+
+LOSS = Column(
+    "loss " + r"$\frac{1}{2}\Vert X-UV^\mathsf{T}\Vert^2$",
+    "Squared error of the fit with this many components. The rule “auto” first scales rows and columns to "
+    "comparable norm.",
+    title="loss",
+    log=True,
+)
+"""Drawn only if there is nothing else, or on request: `PathDisplay` shows the loss."""
+
+THRESHOLD_LABELS = {"threshold": "threshold", "permuted_quantile": "permuted data"}
+
+
+def read_evidence(evidence: Mapping[str, Array]) -> dict[str, Array]:
+    """The table of a `RankEstimate` as arrays, with the present names of its columns."""
+    return {RENAMED.get(name, name): np.asarray(values) for name, values in evidence.items()}
+
+
+def column(name: str) -> Column:
+    """How to draw a column; unknown columns are labelled with their own name."""
+    return LOSS if name == "loss" else COLUMNS.get(name, Column(name.replace("_", " ")))
+
+
+def default_columns(evidence: Mapping[str, Array]) -> list[str]:
+    """The columns to draw: known ones without repetition, else the loss, else all that are numeric."""
+    known = [name for name, each in COLUMNS.items() if name in evidence and each.drawn]
+    if known:
+        return [name for name in known if not any(other in known for other in COLUMNS[name].replaced_by)]
+    if "loss" in evidence:
+        return ["loss"]
+    return numeric_columns(evidence)
+
+
+def check_columns(evidence: Mapping[str, Array], names: str | Sequence[str]) -> list[str]:
+    """The columns that were asked for; a ValueError lists those that can be drawn."""
+    wanted = [RENAMED.get(name, name) for name in ([names] if isinstance(names, str) else names)]
+    drawable = numeric_columns(evidence)
+    if not wanted or any(name not in drawable for name in wanted):
+        raise ValueError(
+            f"columns must be among {', '.join(drawable) or 'none: the evidence is empty'}; got {wanted}"
+        )
+    return wanted
+
+
+def numeric_columns(evidence: Mapping[str, Array]) -> list[str]:
+    """All columns of numbers except the rank."""
+    return [
+        name
+        for name, values in evidence.items()
+        if name != "rank" and np.asarray(values).dtype.kind in "biuf"
+    ]

@@ -1,0 +1,175 @@
+"""`Presentation`: how the components of some data are shown, and what column names say about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.plotting.forms import KINDS, check_order, check_shape, check_top, guess_kind
+
+MAX_NAME = 80
+"""Maximum length of a name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Presentation:
+    """Components as images, spectra with maps, lists of words, or spectrogram templates."""
+
+    kind: str
+    feature_names: tuple[str, ...] | None = None
+    sample_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, int] | None = None
+    map_shape: tuple[int, int] | None = None
+    order: str = "C"
+    axis: Array | None = None  # of spectra and templates, one value per feature
+    axis_label: str = "feature"
+    n_top: int = 10
+
+    def feature(self, index: int) -> str:
+        """The name of a feature, or its column number."""
+        return self.feature_names[index] if self.feature_names else f"column {index + 1}"
+
+    def sample(self, index: int) -> str:
+        """The name of a sample, or its row number."""
+        return self.sample_names[index] if self.sample_names else f"row {index + 1}"
+
+
+def choose_presentation(
+    shape: tuple[int, int],
+    *,
+    feature_names: Sequence[str] | Array | None = None,
+    sample_names: Sequence[str] | Array | None = None,
+    image_shape: tuple[int, int] | None = None,
+    order: str = "C",
+    wavelengths: Any = None,
+    map_shape: tuple[int, int] | None = None,
+    kind: str | None = None,
+    axis_label: str | None = None,
+    n_top: int = 10,
+) -> Presentation:
+    """The presentation for an n x m matrix; parameters that do not match it are refused with a suggestion."""
+    n, m = shape
+    check_order(order)
+    check_top(n_top)
+    if wavelengths is None and image_shape is None:
+        named = _axis_from_names(feature_names, kind)
+        wavelengths, axis_label = (named.values, axis_label or named.label) if named else (None, axis_label)
+    curves = map_shape if wavelengths is None else wavelengths
+    chosen = kind or guess_kind(image=image_shape, spectrum=curves, words=feature_names)
+    if chosen not in KINDS:
+        raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
+    if image_shape is not None:
+        check_shape(image_shape, m, "image_shape", "features")
+    elif chosen == "image":
+        raise ValueError("images need image_shape=(rows, columns)")
+    if map_shape is not None:
+        check_shape(map_shape, n, "map_shape", "samples")
+    return Presentation(
+        kind=chosen,
+        feature_names=_check_names(feature_names, m, "feature_names", "features"),
+        sample_names=_check_names(sample_names, n, "sample_names", "samples"),
+        image_shape=image_shape,
+        map_shape=map_shape,
+        order=order,
+        axis=_check_axis(wavelengths, m),
+        axis_label=axis_label or _default_label(wavelengths, chosen),
+        n_top=n_top,
+    )
+
+
+def _axis_from_names(names: Any, kind: str | None) -> Axis | None:
+    """The numbers in feature names if they are measurements, or any numbers if curves are requested."""
+    axis = None if isinstance(names, str) else parse_axis(names)
+    asked = kind in ("spectrum", "template")
+    return axis if axis is not None and (asked or (axis.measured and kind is None)) else None
+
+
+def _check_axis(wavelengths: Any, m: int) -> Array:
+    if wavelengths is None:
+        return np.arange(1.0, m + 1.0)
+    axis = np.asarray(wavelengths, dtype=float)
+    if axis.shape != (m,):
+        raise ValueError(
+            f"wavelengths has shape {axis.shape}, but there are {m} features: pass one value per feature"
+        )
+    if not np.isfinite(axis).all():
+        raise ValueError("wavelengths must be finite numbers")
+    return axis
+
+
+def _default_label(wavelengths: Any, kind: str) -> str:
+    if wavelengths is None:
+        return "feature"
+    return "frequency (Hz)" if kind == "template" else "wavelength"
+
+
+def _check_names(names: Any, length: int, parameter: str, what: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or len(names) != length:
+        got = "one string" if isinstance(names, str) else len(names)
+        raise ValueError(f"{parameter} must have {length} names, one for each of the {what}; got {got}")
+    texts = map(str, names)
+    return tuple(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in texts)
+
+
+NUMBER = r"((?:^[+-])?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)"
+FORMS = (
+    re.compile(rf"(\D*?){NUMBER}((?![.,\d]).*)"),  # 400, 400 nm, 400.5 cm-1, wavelength_400, X400nm
+    re.compile(rf"(.*[^\d.,]){NUMBER}()"),  # cm-1_400
+)
+SEPARATORS = " \t_-:=.,;()[]"
+"""Characters between a number and its unit."""
+
+QUANTITIES = {
+    "nm", "um", "µm", "μm", "micron", "microns", "angstrom", "cm-1", "cm^-1", "cm⁻¹", "1/cm",
+    "ev", "kev", "mev", "hz", "khz", "mhz", "ghz", "thz", "ppm", "m/z", "mz",
+    "wavelength", "wavenumber", "frequency", "energy", "lambda",
+}  # fmt: skip
+"""Units and quantities before or after a number."""
+
+UNITS_AFTER = {"å", "s", "ms", "us", "µs", "μs", "sec", "min", "h"}
+"""Units only after a number: names such as s1 number the samples."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A number for every column, increasing or decreasing, and the text that their names share."""
+
+    values: tuple[float, ...]
+    label: str  # usually the unit; empty if the names are plain numbers
+    measured: bool  # plain numbers or a known unit; false for names such as gene7
+
+
+def parse_axis(names: Sequence[str] | Array | None) -> Axis | None:
+    """The axis given by column names, if each is a number in the same text.
+
+    >>> parse_axis(["400 nm", "410 nm", "420 nm"])
+    Axis(values=(400.0, 410.0, 420.0), label='nm', measured=True)
+    >>> parse_axis(["gene1", "gene2"]).measured
+    False
+    """
+    texts = [] if names is None else [str(name).strip() for name in names]
+    found = (_match_names(form, texts) for form in FORMS)
+    return next((axis for axis in found if axis is not None), None)
+
+
+def _match_names(form: re.Pattern[str], names: list[str]) -> Axis | None:
+    matches = [match for match in map(form.fullmatch, names) if match is not None]
+    if len(names) < 2 or len(matches) < len(names) or len({match.group(1, 3) for match in matches}) > 1:
+        return None
+    values = tuple(float(match[2].replace(",", ".")) for match in matches)
+    steps = [b - a for a, b in pairwise(values)]
+    if not all(map(isfinite, values)) or not (min(steps) > 0 or max(steps) < 0):
+        return None
+    before, after = (text.strip(SEPARATORS) for text in matches[0].group(1, 3))
+    known_after = after.casefold() in QUANTITIES | UNITS_AFTER
+    known = known_after or (not after and before.casefold() in QUANTITIES)
+    return Axis(values, after if known_after else before or after, known or not (before or after))

@@ -1,0 +1,180 @@
+"""`Result`: what a report is about, from an estimator or from the command line, and the code to repeat it."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data import Data
+from autonmf.distributed import as_data
+from autonmf.fit import Factorisation
+from autonmf.path import RankPath
+from autonmf.report.statistics import close_data
+from autonmf.selection import RankEstimate
+
+SAME_ENERGY = 1e-3
+"""Relative difference of squared norms above which X is not the training data."""
+
+LIBRARIES = ("autonmf", "numpy", "scipy", "scikit-learn")
+"""Libraries that results depend on."""
+
+UNSEEDED = "# random_state was not an integer, so another run may give a slightly different result"
+
+
+class Factors(NamedTuple):
+    """X ≈ U Vᵀ at one rank."""
+
+    U: Array | None  # n x rank; None if unknown
+    V: Array  # m x rank
+    polished: bool  # iterated on X to convergence
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A path, the rank chosen on it and the factors at that rank."""
+
+    path: RankPath
+    estimate: RankEstimate | None  # None if the rank was given
+    final: Factors  # at `rank`
+    rank: int  # of the model: the chosen one, unless another was requested
+    loss: float  # ½‖X - UVᵀ‖² of the final factors
+    data: Data | None = None  # X, if available
+
+    @classmethod
+    def from_model(cls, model: Any, X: Any = None) -> Result:
+        """From a fitted `AutoNMF`; with the training data X the weights of its components are known.
+
+        Call `close` afterwards.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
+        data, W = (None, None) if X is None else _compute_weights(model, X)
+        return cls(
+            path=model.path_,
+            estimate=model.rank_estimate_,
+            final=Factors(W, model.components_.T, model.polished_),
+            rank=model.n_components_,
+            loss=0.5 * model.reconstruction_err_**2,
+            data=data,
+        )
+
+    @classmethod
+    def from_factorisation(cls, found: Factorisation, X: Any, missing: str = "error") -> Result:
+        """From the result of `factorise` for X."""
+        return cls(
+            path=found.path,
+            estimate=found.estimate,
+            final=Factors(found.W, found.H.T, True),
+            rank=found.rank,
+            loss=found.loss,
+            data=as_data(X, missing=missing),
+        )
+
+    def close(self) -> None:
+        """Release the workers that hold X, if there are any."""
+        close_data(self.data)
+
+    @property
+    def ranks(self) -> list[int]:
+        """All ranks with a solution, increasing."""
+        return sorted({self.rank, *(int(rank) for rank in self.path.ranks)})
+
+    @property
+    def ranks_by_distance(self) -> list[int]:
+        """The ranks, those closest to the rank of the model first."""
+        return sorted(self.ranks, key=lambda rank: (abs(rank - self.rank), rank))
+
+    def factors(self, rank: int) -> Factors:
+        """The factors to show at a rank.
+
+        At the rank of the model these are its polished components if their weights are known, otherwise the
+        solution on the path, which has weights.
+        """
+        on_path = rank in self.path.ranks
+        if rank == self.rank and (self.final.U is not None or not on_path):
+            return self.final
+        point = self.path.at_rank(rank)
+        return Factors(point.U, point.V, False)
+
+    def relative_loss(self, rank: int) -> float:
+        """‖X - UVᵀ‖²/‖X‖² of the factors shown."""
+        loss = self.loss if self.factors(rank) is self.final else self.path.at_rank(rank).loss
+        return float(2.0 * loss / self.path.squared_norm)
+
+
+def _compute_weights(model: Any, X: Any) -> tuple[Data, Array]:
+    """The training data, and W."""
+    with ExitStack() as stack:
+        data = as_data(X, missing=model.missing)
+        stack.callback(close_data, data)
+        _refuse_other_data(model, data)
+        W = np.asarray(model.transform(X))
+        stack.pop_all()  # the data stay open
+    return data, W
+
+
+def _refuse_other_data(model: Any, data: Data) -> None:
+    path: RankPath = model.path_
+    found = data.squared_norm()
+    if data.shape == path.shape and abs(found - path.squared_norm) <= SAME_ENERGY * path.squared_norm:
+        return
+    if path.settings.get("weighted"):
+        raise ValueError(
+            "the model was fitted with weights, and X without them is not what it was fitted to: "
+            "write the report of a weighted model without X"
+        )
+    n, m = path.shape
+    raise ValueError(
+        f"X is not what the model was fitted to (a {n} x {m} matrix, ‖X‖² = {path.squared_norm:.6g}): "
+        f"it is {data.shape[0]} x {data.shape[1]} with ‖X‖² = {found:.6g}; pass the training data"
+    )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The code that computes the model of a report."""
+
+    python: str  # up to the fitted model
+    shell: str | None  # the same as a command
+    versions: str
+
+
+def recipe_from_model(model: Any) -> Recipe:
+    """The code that fits an `AutoNMF` with the parameters of this one."""
+    defaults = inspect.signature(type(model).__init__).parameters
+    given = {}
+    for name, value in model.get_params(deep=False).items():
+        default = defaults[name].default
+        if value is not default and not (_is_literal(value) and value == default):
+            given[name] = value
+    return recipe_from_settings(given)
+
+
+def recipe_from_settings(
+    given: dict[str, Any], loading: tuple[str, ...] = (), shell: str | None = None
+) -> Recipe:
+    """The code for these parameters of `AutoNMF`; ``loading`` are the lines that load X."""
+    imports = ["from autonmf import AutoNMF"]
+    imports += [line for line in loading if line.startswith(("from ", "import "))]
+    lines = [*imports, "", *(line for line in loading if line not in imports)]
+    if not isinstance(given.get("random_state"), int):
+        lines.append(UNSEEDED)
+    arguments = ", ".join(
+        f"{name}={repr(value) if _is_literal(value) else name}" for name, value in given.items()
+    )
+    lines.append(f"model = AutoNMF({arguments}).fit(X)")
+    libraries = [f"{library} {version(library)}" for library in LIBRARIES]
+    versions = ", ".join([*libraries, f"Python {platform.python_version()}"])
+    return Recipe("\n".join(lines), shell, versions)
+
+
+def _is_literal(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)

@@ -1,0 +1,91 @@
+"""Coordinate descent: HALS, and PASM, the proximal active-set method (Algorithm 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from autonmf import kernels
+from autonmf._types import Array
+from autonmf.data.factors import gram
+from autonmf.losses import FrobeniusState, Problem, State
+from autonmf.solvers.driver import Budget
+
+AnyState = TypeVar("AnyState", bound=State)
+
+HIGH_RANK = 25
+"""Above this rank the exact path only leads down: it makes few iterations, and rules read the spectrum."""
+
+
+@dataclass(frozen=True)
+class Hals:
+    """Alternating sweeps over the columns of both blocks, for λ = 0.
+
+    With λ = 0 the proximal step of Algorithm 3 has no column to drop and balancing changes no product, which
+    leaves the sweeps. Products with X cost more than sweeps, so several sweeps are made for each.
+    """
+
+    sweeps: int = 3  # for each product with X
+    sweeps_above: int = 2  # the same above `HIGH_RANK`, where sweeps cost as much as products
+
+    def init(self, problem: Problem, U: Array, V: Array) -> FrobeniusState:
+        return FrobeniusState.at(problem, U, V).compact()
+
+    def step(self, state: AnyState) -> AnyState:
+        return state.sweep(self.sweeps if state.V.shape[1] <= HIGH_RANK else self.sweeps_above)
+
+    def budget(self, rank: int) -> Budget:
+        """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
+        if rank > 30:
+            return Budget(1, 1)
+        if rank > HIGH_RANK:
+            return Budget(2, 2)
+        return Budget(4, 16) if rank > 12 else Budget(8, 30)
+
+
+@dataclass(frozen=True)
+class ActiveSet:
+    """Proximal step to find the active columns, HALS sweeps on them, balancing."""
+
+    sweeps: int = 1  # HALS sweeps per block
+    compact: bool = True  # drop components that are zero in both factors
+
+    def init(self, problem: Problem, U: Array, V: Array) -> FrobeniusState:
+        state = FrobeniusState.at(problem, U, V).balance()
+        return state.compact() if self.compact else state
+
+    def budget(self, rank: int) -> Budget:
+        """As many sweeps as HALS makes."""
+        hals = Hals()
+        return Budget(*(max(hals.sweeps // self.sweeps, 1) * steps for steps in hals.budget(rank)))
+
+    def step(self, state: FrobeniusState) -> FrobeniusState:
+        problem = state.problem
+        U = active_set_update(problem, state.U, state.XV, state.gram_V, self.sweeps)
+        XtU, gram_U = problem.data.completed_at(U, state.V).left(U), gram(U)
+        V = active_set_update(problem, state.V, XtU, gram_U, self.sweeps)
+        new = FrobeniusState.at(problem, U, V, XtU=XtU, gram_U=gram_U).balance()
+        return new.compact() if self.compact else new
+
+
+def proximal_update(problem: Problem, block: Array, product: Array, gram: Array) -> Array:
+    """The prox of g at the forward step from ``block`` (Remark 2)."""
+    gamma = problem.step_size(gram)
+    forward, norms = kernels.forward_step(block, product, gram, problem.mu, gamma)
+    forward[:, ~problem.penalty.keeps(norms, gamma)] = 0.0
+    return forward
+
+
+def active_set_update(problem: Problem, block: Array, product: Array, gram: Array, sweeps: int) -> Array:
+    """Identify the active columns by a proximal step, then HALS sweeps on these only (Algorithm 3)."""
+    update = proximal_update(problem, block, product, gram)
+    active = update.any(axis=0)
+    if active.all():
+        kernels.hals_sweeps(update, product, gram, problem.mu, sweeps)
+    elif active.any():
+        inner = np.asfortranarray(update[:, active])
+        kernels.hals_sweeps(inner, product[:, active], gram[np.ix_(active, active)], problem.mu, sweeps)
+        update[:, active] = inner
+    return update

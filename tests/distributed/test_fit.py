@@ -1,0 +1,168 @@
+"""A Dask array is factorised as the array that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+
+from autonmf import AutoNMF, rank_path
+from autonmf.datasets import make_low_rank
+
+FIRST = 4  # rank of the paths
+
+
+def model(**options: Any) -> AutoNMF:
+    """One whose polish is short: every iteration is a round trip to the workers."""
+    return AutoNMF(**{"max_rank": FIRST, "random_state": 0, "tol": 1e-2} | options)
+
+
+def assert_same(there: AutoNMF, here: AutoNMF) -> None:
+    assert there.n_components_ == here.n_components_
+    np.testing.assert_allclose(there.path_.relative_losses, here.path_.relative_losses, rtol=0, atol=1e-6)
+    assert there.reconstruction_err_ == pytest.approx(here.reconstruction_err_, rel=1e-6)
+    np.testing.assert_allclose(there.components_, here.components_, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(there.explained_variance_, here.explained_variance_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["direct", "compressed"])
+def test_engines(client: Any, tall: np.ndarray, engine: str) -> None:
+    there = model(engine=engine).fit(da.from_array(tall, chunks=(50, 30)))
+    assert_same(there, here := model(engine=engine).fit(tall))
+    np.testing.assert_allclose(there.path_.lambdas, here.path_.lambdas, rtol=1e-3)
+    assert type(there.components_) is np.ndarray
+    assert there.n_features_in_ == 30
+
+
+@pytest.mark.parametrize("options", [{"n_components": 2}, {"rule": "marginal"}], ids=["given", "marginal"])
+def test_without_equilibration(client: Any, tall: np.ndarray, options: dict[str, Any]) -> None:
+    there = model(**options).fit(da.from_array(tall, chunks=(60, 30)))
+    here = model(**options).fit(tall)
+    assert_same(there, here)
+    np.testing.assert_allclose(there.path_.lambdas, here.path_.lambdas, rtol=1e-6)
+
+
+def test_more_columns_than_rows(client: Any) -> None:
+    X = make_low_rank(30, 60, rank=3, noise=0.1, random_state=0)[0]
+    there = model().fit(da.from_array(X, chunks=(7, 20)))
+    assert_same(there, model().fit(X))
+
+
+def unknown(X: np.ndarray) -> Any:
+    chunked = da.from_array(X, chunks=(60, 30))
+    return chunked[chunked[:, 0] > -1]
+
+
+@pytest.mark.parametrize(
+    "chunked",
+    [
+        lambda X: da.from_array(X, chunks=((1, 100, 3, 136), 30)),
+        lambda X: da.from_array(X, chunks=(1, 30)),
+        lambda X: da.from_array(X, chunks=(80, 7)),
+        unknown,
+        lambda X: da.from_array(X, chunks=(60, 30)).map_blocks(sparse.csr_matrix),
+        lambda X: da.from_array(X, chunks=(60, 30)).persist(),
+    ],
+    ids=["uneven", "one-row", "columns", "unknown", "csr", "persisted"],
+)
+def test_chunks(client: Any, tall: np.ndarray, chunked: Callable[[np.ndarray], Any]) -> None:
+    there = model(max_rank=3, engine="direct").fit(chunked(tall))
+    assert_same(there, model(max_rank=3, engine="direct").fit(tall))
+
+
+def test_unknown_columns_are_refused(client: Any, tall: np.ndarray) -> None:
+    X = da.from_array(tall, chunks=(60, 30))
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        model().fit(X[:, da.from_array(tall[0], chunks=30) > 0])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.nan, "contains NaN.*dask.array.where"),
+        (np.inf, "contains infinity"),
+        (-1.0, "Negative values in data passed to NMF"),
+    ],
+)
+def test_bad_values(client: Any, tall: np.ndarray, value: float, message: str) -> None:
+    X = tall.copy()
+    X[200, 3] = value
+    bad = da.from_array(X, chunks=(50, 30))
+    with pytest.raises(ValueError, match=message):
+        model().fit(bad)
+
+
+def test_nothing_to_factorise(client: Any) -> None:
+    with pytest.raises(ValueError, match="all zeros"):
+        model().fit(da.zeros((40, 5), chunks=(10, 5)))
+    with pytest.raises(ValueError, match="two dimensions"):
+        model().fit(da.ones(40, chunks=10))
+    with pytest.raises(TypeError, match="complex"):
+        model().fit(da.ones((40, 5), chunks=10, dtype=complex))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "palm"}, "solver='auto'"),
+        ({"solver": "pasm"}, "solver='auto'"),
+        ({"grid": "adaptive"}, "grid='exact'"),
+        ({"init": "nndsvd"}, "init='random'"),
+        ({"missing": "mask"}, "fill them first"),
+    ],
+)
+def test_what_needs_memory_says_so(
+    client: Any, tall: np.ndarray, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(NotImplementedError, match=message):
+        model(**options).fit(da.from_array(tall, chunks=(60, 30)))
+
+
+def test_weights_are_refused(client: Any, tall: np.ndarray) -> None:
+    with pytest.raises(NotImplementedError, match="weighted"):
+        model().fit(da.from_array(tall, chunks=(60, 30)), sample_weight=np.ones(240))
+
+
+def test_chunks_do_not_decide_how_long_a_rank_is_iterated(client: Any) -> None:
+    X = make_low_rank(120, 30, rank=2, noise=0.001, random_state=0)[0]
+    here = rank_path(X, 5, random_state=0, engine="compressed")
+    for chunks in ((120, 30), ((50, 1, 69), 30), (40, 7)):
+        there = rank_path(da.from_array(X, chunks=chunks), 5, random_state=0, engine="compressed")
+        assert [visit.n_iter for visit in there.visits] == [visit.n_iter for visit in here.visits]
+        np.testing.assert_allclose(there.relative_losses, here.relative_losses, rtol=0, atol=1e-7)
+
+
+def test_rank_path(client: Any, tall: np.ndarray) -> None:
+    X = da.from_array(tall, chunks=(60, 30))
+    for options in ({}, {"equilibrate": True}):
+        there = rank_path(X, 3, random_state=0, **options)
+        here = rank_path(tall, 3, random_state=0, **options)
+        np.testing.assert_allclose(there.losses, here.losses, rtol=1e-6)
+        np.testing.assert_allclose(there.lambdas, here.lambdas, rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_components": 2}, {"rule": "marginal"}], ids=str)
+def test_a_fit_is_few_rounds(
+    client: Any, tall: np.ndarray, rounds: list[Any], options: dict[str, Any]
+) -> None:
+    """One per iteration, two per rank for its loss and its λ, five or more per fallback, and a few sums."""
+    there = model(engine="compressed", max_rank=8, **options).fit(da.from_array(tall, chunks=(60, 30)))
+    during = len(rounds)
+    path = there.path_
+    n_ranks, n_fallbacks = len(path.points), sum(visit.reason == "fallback" for visit in path.visits)
+    assert during <= there.n_iter_ + 2 * n_ranks + 9 * n_fallbacks + 40
+    assert len(rounds) == during, "a path that is read asks the workers again"
+
+
+def test_losses_never_rise_with_the_rank(client: Any) -> None:
+    """Many ranks for few components: the greedy fallback is needed, on the workers as in memory."""
+    X = make_low_rank(120, 40, rank=3, noise=0.3, random_state=0)[0]
+    for options in ({"equilibrate": True}, {}):
+        there = rank_path(da.from_array(X, chunks=(30, 40)), 12, random_state=0, tol=1e-2, **options)
+        assert (np.diff(there.losses) <= 1e-7 * there.squared_norm).all()
+        here = rank_path(X, 12, random_state=0, tol=1e-2, **options)
+        np.testing.assert_allclose(there.relative_losses, here.relative_losses, rtol=0, atol=1e-4)

@@ -1,0 +1,64 @@
+"""What a worker computes does not depend on where in memory its arguments arrived."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from autonmf.distributed.loading import _map_chunk, load
+from autonmf.distributed.program import Own, Program, Ref, Step, align, run
+from autonmf.estimator import _project_chunk
+
+X = np.random.default_rng(0).random((100, 30))
+V = np.random.default_rng(1).random((30, 2))
+PLACES = [0, 1, 4, 8]
+
+
+def received(value: Any, offset: int) -> Any:
+    """The same, in buffers that begin ``offset`` bytes after a multiple of 64, as from a message."""
+    buffers: list[pickle.PickleBuffer] = []
+    stream = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(stream, buffers=[_moved(buffer.raw(), offset) for buffer in buffers])
+
+
+def _moved(buffer: memoryview, offset: int) -> memoryview:
+    room = np.empty(len(buffer) + 128, dtype=np.uint8)
+    start = -room.ctypes.data % 64 + offset
+    room[start : start + len(buffer)] = np.frombuffer(buffer, dtype=np.uint8)
+    return memoryview(room)[start : start + len(buffer)].toreadonly()
+
+
+def product(left: Any, right: Any) -> Any:
+    return (right.T @ left.T).T
+
+
+@pytest.mark.parametrize("at", PLACES)
+@pytest.mark.parametrize("there", [X, sparse.csr_array(X * (X > 0.5))], ids=["dense", "sparse"])
+def test_products_have_the_same_bits(there: Any, at: int) -> None:
+    whole = Ref(0, False, None, X.dtype)
+    program = Program((0,), (), (), (Step(product, (whole, V)), Step(product, (whole, Own(0)))))
+    expected = product(there, V)
+    _, results = run(received(program, at), (received(V, at),), ((received(there, at),), ()))
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_blocks_are_loaded_aligned(at: int) -> None:
+    for chunk in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
+        (block,), _ = load([received(chunk, at)], np.float64)
+        np.testing.assert_array_equal(block.toarray() if sparse.issparse(block) else block, X)
+        assert align(block) is block
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_projections_have_the_same_bits(at: int) -> None:
+    def project(X: Any, V: np.ndarray) -> np.ndarray:
+        return _map_chunk(X, partial(_project_chunk, V), 2, np.float64)
+
+    np.testing.assert_array_equal(project(received(X, at), received(V, at)), project(X, V))
