@@ -54,7 +54,7 @@ def test_options_reach_the_reader() -> None:
     [
         (b"", "standard input is empty"),
         (b"1,2\n3\n4,5\n", "standard input, line 2: 1 cells where 2"),
-        (STREAMS["npy"][:-1], "standard input is truncated: it announces 120 bytes of numbers and holds 119"),
+        (STREAMS["npy"][:-1], "standard input is truncated: it declares 120 bytes of numbers but holds 119"),
         (gzip.compress(CSV)[:-9], "standard input is truncated"),
     ],
     ids=["nothing", "ragged", "npy", "gz"],
@@ -138,7 +138,7 @@ def test_there_has_to_be_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
     (tmp_path / name).write_bytes(BOMBS[name]())
     assert (tmp_path / name).stat().st_size < 100_000
     monkeypatch.setattr(checks, "get_memory", lambda: 8_000_000)
-    with pytest.raises(ReadError, match=r"this computer has 8 MB of memory|announces") as caught:
+    with pytest.raises(ReadError, match=r"this computer has 8 MB of memory|declares") as caught:
         read_matrix(tmp_path / name)
     assert name in str(caught.value)
 

@@ -212,16 +212,10 @@ def ard_nmf(
             if change <= tol:
                 break
     relevance = np.sort(posterior.relevance(scales))[::-1]
-    warnings = (
-        [f"ARD did not converge in max_iter={max_iter} iterations: raise max_iter"]
-        if change > UNSETTLED
-        else []
-    )
-    return _count_relevant(relevance, prior, sigma, warnings)
-
-
-def _count_relevant(relevance: Array, prior: str, sigma: float, warnings: list[str]) -> RankEstimate:
     kept = max(1, int((relevance > RELEVANT).sum()))
+    warnings = []
+    if change > UNSETTLED:
+        warnings.append(f"ARD did not converge in max_iter={max_iter} iterations: raise max_iter")
     if kept == len(relevance) > 1:
         warnings.append(f"none of the {kept} components was removed: raise max_rank or noise")
     if not relevance[0] > RELEVANT:

@@ -21,20 +21,17 @@ from autonmf._types import Array, Seed, as_generator
 from autonmf.data import Data, OpenedData
 from autonmf.distributed import as_data
 from autonmf.metrics import unit_columns
-from autonmf.path import PathOptions, PathPoint, SearchResult, search
+from autonmf.path import PathOptions, PathPoint, search
 from autonmf.path.walk import Walker
 from autonmf.selection import RankEstimate
 
 Factors = tuple[Array, Array]
 
-
 AMBIGUOUS = (0.1, 0.9)
 """A pair that shares a cluster in a fraction of the runs between these is ambiguous (PAC)."""
 
-
 ROUNDS = 20
 """Maximum number of rounds of matching components to cluster centres; two or three are usual."""
-
 
 STATISTICS: dict[str, float] = {"cosine": 0.9, "cophenetic": 0.99, "pac": 0.9, "silhouette": 0.75}
 """The statistics, and the value from which a rank counts as stable."""
@@ -116,7 +113,8 @@ def stability(
     return RankEstimate(
         rank=chosen,
         rule=f"stability-{statistic}",
-        why=f"{n_runs} random initialisations agree up to rank {chosen} ({statistic} ≥ {limit:g})",
+        why=f"{n_runs} random initialisations agree at rank {chosen} and at no larger one "
+        f"({statistic} ≥ {limit:g})",
         evidence={
             "rank": ranks,
             "stability": values,
@@ -131,23 +129,21 @@ def _runs_by_rank(
     data: Data, max_rank: int | None, n_runs: int, rng: np.random.Generator
 ) -> dict[int, list[PathPoint]]:
     """The solutions of all runs, at each rank that every run visited."""
-    first, *others = rng.spawn(n_runs)
-    options = PathOptions(max_rank=max_rank, random_state=first)
-    found_first = search(OpenedData(data), options)
+    seed, *others = rng.spawn(n_runs)
+    options = PathOptions(max_rank=max_rank, random_state=seed)
+    first = search(OpenedData(data), options)
+    last = int(first.path.ranks[-1])
+    runs = [first.path.points]
     with one_pool():
-        runs = [found_first.path.points, *(_run_path(found_first, options, start) for start in others)]
+        for other in others:  # on the same scaled and compressed matrix
+            walker = Walker(first.opened, options, last, [other], time.monotonic(), None, first.view)
+            solutions = walker.walk_all(keep_partial=False).solutions()
+            runs.append(tuple(map(first.unscaler.to_point, solutions)))
     found: dict[int, dict[int, PathPoint]] = {}
     for index, points in enumerate(runs):
         for point in points:
             found.setdefault(point.rank, {})[index] = point
     return {rank: list(by_run.values()) for rank, by_run in found.items() if len(by_run) == n_runs}
-
-
-def _run_path(first: SearchResult, options: PathOptions, rng: np.random.Generator) -> tuple[PathPoint, ...]:
-    """Another path on the same scaled and compressed matrix."""
-    max_rank = int(first.path.ranks[-1])
-    walker = Walker(first.opened, options, max_rank, [rng], time.monotonic(), None, first.view)
-    return tuple(map(first.unscaler.to_point, walker.walk_all(keep_partial=False).solutions()))
 
 
 def _make_measure(
@@ -172,9 +168,8 @@ def _make_measure(
 
 def cosines(first: Factors, second: Factors) -> Array:
     """Cosines between the components of two factorisations."""
-    return np.asarray(
-        np.prod([unit_columns(a).T @ unit_columns(b) for a, b in zip(first, second, strict=True)], axis=0)
-    )
+    (U, V), (S, T) = (map(unit_columns, factors) for factors in (first, second))
+    return np.asarray((U.T @ S) * (V.T @ T))
 
 
 def matched_cosine(runs: Sequence[Factors]) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -91,27 +91,20 @@ class TrainingData:
                 "all entries that are not held out are zero, so there is nothing to fit; use fewer folds"
             )
 
-        def sums(pieces: Iterator[Piece]) -> Array:
-            total = np.zeros(2)
-            for piece in pieces:
-                total += squared_sum(piece.mask(piece.X)), (~piece.held_out).sum()
-            return total
-
-        squares, count = np.sum(replace(self, scale=highest)._each(sums), axis=0)
+        squares, count = replace(self, scale=highest)._sum(
+            lambda piece: (squared_sum(piece.mask(piece.X)), (~piece.held_out).sum())
+        )
         return replace(self, scale=highest * float(np.sqrt(squares / count)))
 
     def start(self, rank: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Uniform random factors, balanced and scaled to the least-squares fit of the training entries."""
         U, V = (np.asfortranarray(rng.random((rank, size)).T, dtype=np.float32) for size in self.folds.shape)
 
-        def sums(pieces: Iterator[Piece]) -> Array:
-            total = np.zeros(2)
-            for piece in pieces:
-                fit = piece.mask(U[piece.rows] @ V.T)
-                total += float(np.vdot(fit, piece.X)), squared_sum(fit)
-            return total
+        def products(piece: Piece) -> tuple[float, float]:
+            fit = piece.mask(U[piece.rows] @ V.T)
+            return float(np.vdot(fit, piece.X)), squared_sum(fit)
 
-        inner, squares = np.sum(self._each(sums), axis=0)
+        inner, squares = self._sum(products)
         return balance(U * np.float32(inner / squares), V)
 
     def step(self, U: Array, V: Array) -> tuple[Array, Array, float]:
@@ -141,15 +134,12 @@ class TrainingData:
     def error(self, U: Array, V: Array) -> float:
         """Σ(X - UVᵀ)² / ΣX² over the held-out entries."""
 
-        def sums(pieces: Iterator[Piece]) -> Array:
-            total = np.zeros(2)
-            for piece in pieces:
-                truth = piece.X[piece.held_out]
-                fit = (U[piece.rows] @ V.T)[piece.held_out]
-                total += squared_sum(truth - fit), squared_sum(truth)
-            return total
+        def squares(piece: Piece) -> tuple[float, float]:
+            truth = piece.X[piece.held_out]
+            fit = (U[piece.rows] @ V.T)[piece.held_out]
+            return squared_sum(truth - fit), squared_sum(truth)
 
-        missed, energy = np.sum(self._each(sums), axis=0)
+        missed, energy = self._sum(squares)
         return float(missed / energy) if energy > 0 else 0.0
 
     def energies(self, U: Array, V: Array) -> Array:
@@ -160,14 +150,16 @@ class TrainingData:
         """
         squares_U, squares_V = np.square(U), np.square(V)
 
-        def on_rows(pieces: Iterator[Piece]) -> Array:
-            total = np.zeros(U.shape[1])
-            for piece in pieces:
-                training = (~piece.held_out).astype(np.float32)
-                total += np.einsum("ij,ij->j", squares_U[piece.rows], training @ squares_V)
-            return total
+        def energies(piece: Piece) -> Array:
+            training = (~piece.held_out).astype(np.float32)
+            return np.asarray(np.einsum("ij,ij->j", squares_U[piece.rows], training @ squares_V))
 
-        return np.asarray(np.sum(self._each(on_rows), axis=0))
+        return self._sum(energies)
+
+    def _sum(self, function: Callable[[Piece], Any]) -> Array:
+        """The sum over all rows of a function of some of them, in double precision."""
+        groups = self._each(lambda pieces: np.sum([function(piece) for piece in pieces], axis=0, dtype=float))
+        return np.asarray(np.sum(groups, axis=0))
 
     def _each(self, function: Callable[[Iterator[Piece]], Result]) -> list[Result]:
         """The value of a function on each of a few groups of rows, which depend only on the shape."""

@@ -18,11 +18,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: success; 1: a problem with the data or the disk; 2: a problem with the command; 130: interrupted.
     """
     try:
-        import rich  # noqa: F401
-        import typer  # noqa: F401
-    except ImportError as error:
-        print(f'error: the command line needs {error.name}: pip install "autonmf[cli]"', file=sys.stderr)
-        return 1
-    from autonmf.cli import app
-
+        try:
+            import rich  # noqa: F401
+            import typer  # noqa: F401
+        except ImportError as error:
+            print(f'error: the command line needs {error.name}: pip install "autonmf[cli]"', file=sys.stderr)
+            return 1
+        from autonmf.cli import app
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
     return app.run(arguments)

@@ -289,7 +289,14 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     commands share them.
     """
     groups = {name: kind for name, kind in get_type_hints(command).items() if name != "return"}
-    parameters = [parameter for kind in groups.values() for parameter in _list_parameters(kind)]
+    parameters = []
+    for kind in groups.values():
+        hints = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            default = Parameter.empty if field.default is MISSING else field.default
+            parameters.append(
+                Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name])
+            )
 
     @functools.wraps(command)
     def with_options(**given: Any) -> None:
@@ -303,16 +310,3 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return with_options
-
-
-def _list_parameters(kind: Any) -> list[Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
-    return [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(kind)
-    ]

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.table import Table
 
 from autonmf import kernels
@@ -62,7 +63,7 @@ class Example:
 
 def run_demo(seed: int, as_json: bool) -> None:
     """Factorise both matrices and print a table."""
-    examples, search = [_make_synthetic(seed), _load_swimmer()], Search(seed=seed)
+    examples, search = _make_examples(seed), Search(seed=seed)
     if not as_json:
         print_paragraph(INTRODUCTION)
     found = []
@@ -81,15 +82,14 @@ def run_demo(seed: int, as_json: bool) -> None:
     print(NEXT.format(autonmf=_find_command(), needs=needs))
 
 
-def _make_synthetic(seed: int) -> Example:
+def _make_examples(seed: int) -> list[Example]:
     X, U, _ = make_low_rank(1000, 400, rank=10, noise=0.1, random_state=seed)
-    return Example("synthetic", X, U, slice(None), transposed=False)
-
-
-def _load_swimmer() -> Example:
-    X, parts = load_swimmer(return_parts=True)
-    *_, torso = parts
-    return Example("Swimmer", X, parts[:-1].T, torso == 0, transposed=True)
+    images, parts = load_swimmer(return_parts=True)
+    *limbs, torso = parts
+    return [
+        Example("synthetic", X, U, slice(None), transposed=False),
+        Example("Swimmer", images, np.transpose(limbs), torso == 0, transposed=True),
+    ]
 
 
 def _list_figures(example: Example, found: Factorisation) -> dict[str, Any]:

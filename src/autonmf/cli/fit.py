@@ -53,7 +53,7 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
     elif output.quiet:
         print(found.rank)
     else:
-        print(*headline(source, table, found), *_details(found), *_list_files(folder), sep="\n")
+        print(*headline(source, table, found), *_details(found, folder), sep="\n")
 
 
 def summarise(source: Input, search: Search, table: Table, found: Factorisation) -> dict[str, Any]:
@@ -102,16 +102,13 @@ def headline(source: Input, table: Table, found: Factorisation) -> list[str]:
     ]
 
 
-def _details(found: Factorisation) -> Iterator[str]:
+def _details(found: Factorisation, folder: Folder | None) -> Iterator[str]:
     yield f"relative loss {found.relative_loss:.3g}, {found.n_iter} iterations, {found.seconds:.1f} s"
     others = [rank for rank in found.estimate.plausible if rank != found.rank] if found.estimate else []
     if others:
         from autonmf.report.wording import ranges
 
         yield f"also plausible: rank {ranges(others)}"
-
-
-def _list_files(folder: Folder | None) -> Iterator[str]:
     if folder is None:
         yield "Nothing was written: add --out FOLDER to save the factors."
         return

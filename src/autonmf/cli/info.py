@@ -41,7 +41,9 @@ def list_facts() -> Iterator[tuple[str, str]]:
     for library in ("numpy", "scipy", "scikit-learn"):
         yield library, _find_version(library)
     yield "BLAS", _describe_blas()
-    yield "cores", _count_cores()
+    total = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
+    yield "cores", str(total) if usable == total else f"{total}, of which {usable} usable"
     yield "kernels", kernels.BACKEND
     for library, use in OPTIONAL.items():
         yield library, f"{_find_version(library)} (for {use})"
@@ -52,12 +54,6 @@ def _find_version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _count_cores() -> str:
-    total = os.cpu_count() or 1
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
-    return str(total) if usable == total else f"{total}, of which {usable} usable"
 
 
 def _describe_blas() -> str:

@@ -115,7 +115,9 @@ class Scaled:
         return self.data.complete
 
     def squared_norm(self) -> float:
-        if self._squared_norm is None:
+        if self._squared_norm is None and self.scaling.is_uniform:
+            self._squared_norm = self.data.squared_norm() / self.scaling.unit**2
+        elif self._squared_norm is None:
             self._squared_norm = float(sum_rows(np.sum, sums_of_squares(self)[0]))
         return self._squared_norm
 

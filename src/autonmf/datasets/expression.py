@@ -151,7 +151,8 @@ def fetch_leukemia(
             X = np.loadtxt(data, ndmin=2).T
         genes = tuple(line.split("\t")[0] for line in named.read_text("latin-1").splitlines()[1:])
         padded = sampled.read_text("latin-1").rstrip("\0")  # as it is published
-        samples = [_get_kind(name) for name in padded.split()]
+        parts = (name.split("_") for name in padded.split())  # ALL_19769_B-cell or AML_12
+        samples = [part[-1] if part[0] == "ALL" else part[0] for part in parts]
         if X.shape != (len(samples), len(genes)):
             raise ReadError(
                 f"{data} has {X.shape[1]} genes x {X.shape[0]} samples, where {named.name} names "
@@ -169,8 +170,3 @@ def fetch_leukemia(
         label_names=names,
         feature_names=genes,
     )
-
-
-def _get_kind(sample: str) -> str:
-    """Get the kind of a sample called ALL_19769_B-cell or AML_12."""
-    return sample.rpartition("_")[2] if sample.startswith("ALL") else sample.partition("_")[0]

@@ -1,6 +1,6 @@
 """Checks before anything is allocated: memory, the variables of a file, the indices of sparse matrices.
 
-A header of a few bytes can announce any size, and compiled code trusts the indices of a sparse matrix.
+A header of a few bytes can declare any size, and compiled code trusts the indices of a sparse matrix.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_memory(file: Path, shape: tuple[int, ...], itemsize: int = 8) -> None:
     if memory is not None and needed > memory:
         raise ReadError(
             f"{file} has {' x '.join(map(str, shape))} numbers, which take {_format_size(needed)}; this "
-            f"computer has {_format_size(memory)} of memory. Use a part of it, unless it is damaged."
+            f"computer has {_format_size(memory)} of memory. Use a part of it; if it should be smaller, it is damaged."
         )
 
 

@@ -30,7 +30,7 @@ EXTENSIONS = (*_READERS, *(f"{extension}.gz" for extension in _GZIPPED))
 _MAGIC = (
     (b"\x93NUMPY", "a NumPy array", (".npy",)),
     (b"PK\x03\x04", "a zip archive", (".npz",)),
-    (b"\x1f\x8b", "zipped by gzip", (".gz",)),
+    (b"\x1f\x8b", "a gzip file", (".gz",)),
     (b"%%MatrixMarket", "a Matrix Market file", (".mtx",)),
     (b"MATLAB 5.0 MAT-file", "a MATLAB file", (".mat",)),
     (b"MATLAB 7.3 MAT-file", "a MATLAB file", (".mat",)),
@@ -122,8 +122,8 @@ def _read_file(file: Path, options: dict[str, Any]) -> Table:
     shape, dtype = table.X.shape, table.X.dtype
     if len(shape) != 2:
         raise ReadError(
-            f"{file} holds {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; "
-            "a matrix with two is needed. Reshape it and save it again."
+            f"{file} has {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; a matrix "
+            "has two. Reshape it and save it again."
         )
     if dtype.kind not in "biufc":
         raise ReadError(f"{file} holds {dtype} entries, not numbers. Keep the numeric columns only.")

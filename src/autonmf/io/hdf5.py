@@ -83,7 +83,7 @@ def as_text(value: Any) -> str:
 
 
 def load_array(file: Path, array: Any) -> Any:
-    """Load an array, which may announce more than the file holds."""
+    """Load an array, whose declared size may exceed that of the file."""
     check_memory(file, array.shape, array.dtype.itemsize)
     return array[...]
 
@@ -99,9 +99,7 @@ def load_matrix(file: Path, array: Any, *, transposed: bool = False) -> Any:
     if not hasattr(array, "is_virtual"):  # zarr: nothing to keep open
         return InFile(file, array, transposed=transposed)
     if not array.is_virtual and array.id.get_storage_size() == 0:
-        raise ReadError(
-            f"{file} announces {' x '.join(map(str, array.shape))} numbers and holds none of them"
-        )
+        raise ReadError(f"{file} declares {' x '.join(map(str, array.shape))} numbers but holds none of them")
     return InFile(file, import_optional("h5py", file).File(file, "r")[array.name], transposed=transposed)
 
 
@@ -111,10 +109,7 @@ def read_hdf5(file: Path, variable: str | None = None) -> Table:
         found: dict[str, Any] = {}
         # visititems does not follow links to other files
         content.visititems(lambda name, item: found.update({name: item} if hasattr(item, "shape") else {}))
-        variables = [describe_array(name, array) for name, array in found.items()]
-        chosen = choose_variable(file, variables, variable and variable.strip("/"))
-        X = load_matrix(file, found[chosen.name])
-        return Table(X, notes=(f"The matrix is the dataset {chosen.name}.",))
+        return _load_chosen(file, found, variable, "dataset")
 
 
 def read_zarr(file: Path, variable: str | None = None) -> Table:
@@ -132,11 +127,14 @@ def read_zarr(file: Path, variable: str | None = None) -> Table:
             if variable is not None:
                 raise ReadError(f"{file} holds one matrix only: leave out the variable name {variable!r}")
             return Table(load_matrix(file, root))
-        found = dict(_list_arrays(root))
-        variables = [describe_array(name, array) for name, array in sorted(found.items())]
-        chosen = choose_variable(file, variables, variable and variable.strip("/"))
-        X = load_matrix(file, found[chosen.name])
-        return Table(X, notes=(f"The matrix is the array {chosen.name}.",))
+        return _load_chosen(file, dict(sorted(_list_arrays(root))), variable, "array")
+
+
+def _load_chosen(file: Path, arrays: dict[str, Any], variable: str | None, noun: str) -> Table:
+    """Load the array called ``variable``, or the only matrix."""
+    described = [describe_array(name, array) for name, array in arrays.items()]
+    name = choose_variable(file, described, variable and variable.strip("/")).name
+    return Table(load_matrix(file, arrays[name]), notes=(f"The matrix is the {noun} {name}.",))
 
 
 def _list_arrays(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

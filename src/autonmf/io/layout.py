@@ -29,7 +29,7 @@ COUNTERS = ("id", "index", "unnamed: 0")
 """Headings, in lower case, of columns that name the rows if they count them."""
 
 ENOUGH = 5
-"""Numbers that hardly rise or fall all the way by accident."""
+"""This many numbers rarely increase or decrease throughout by chance."""
 
 EVEN = 1e-3
 """Relative difference below which steps count as equal: axes are rounded when they are written."""
@@ -214,7 +214,7 @@ def list_doubts(
 def classify_heading(first: Line, rest: Sequence[Line]) -> Heading:
     """Tell what the first line is by what distinguishes it from the rest.
 
-    Names rise or fall all the way. They are evenly spaced, or their range lies apart from that of the
+    Names increase or decrease throughout. They are evenly spaced, or their range lies apart from that of the
     numbers below, which do not rise or fall like them. A line that only rises or falls is unclear.
     """
     numbers = [value for value in first if value is not None and isfinite(value)]

@@ -2,7 +2,7 @@
 
 Not through `scipy.io.loadmat`, which is unsafe on damaged files: as of SciPy 1.17 it ends the whole program
 (segmentation fault) when a type in a version 5 file is not one it knows, since it looks the type up without a
-check (scipy/scipy#6072 was an earlier case), it allocates what a header announces before it reads, and a
+check (scipy/scipy#6072 was an earlier case), it allocates what a header declares before it reads, and a
 version 4 file with a negative length makes it read the same variable for ever.
 """
 
@@ -176,7 +176,7 @@ def _list_version_5(file: Path) -> Iterator[Found]:
                 raise EOFError
             if kind in (MATRIX, COMPRESSED):
                 variable, load = _describe_matrix(file, kind, place + 8, length, order)
-                if variable.name:  # what MATLAB keeps for itself has no name
+                if variable.name:  # internal variables of MATLAB have no name
                     yield variable, load
             place += 8 + length
             stream.seek(place)

@@ -2,7 +2,7 @@
 
 Not through `scipy.io.mmread`: as of SciPy 1.17 it ends the whole program (segmentation fault) at a number
 that it cannot parse, as in many damaged files and in those that `mmwrite` itself writes with 22 digits
-(scipy/scipy#19949), and it allocates what the header announces before it reads.
+(scipy/scipy#19949), and it allocates what the header declares before it reads.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _read_numbers(lines: Iterable[str], count: int, width: int) -> Array:
         numbers = np.loadtxt(lines, comments="%", ndmin=2, max_rows=count + 1)
     found = len(numbers) if numbers.size else 0
     if found != count:
-        raise ValueError(f"{found} entries where its header announces {count}")
+        raise ValueError(f"{found} entries where its header declares {count}")
     if count and numbers.shape[1] != width:
         raise ValueError(f"{numbers.shape[1]} numbers per line where {width} are expected")
     return numbers.reshape(count, width)

@@ -52,12 +52,6 @@ def normalize(X: Any, how: str) -> Any:
     if how == "max":
         largest = X.max() if min(X.shape) else 0
         return (X / largest).astype(X.dtype, copy=False) if largest > 0 else X
-    return _scale_and_log(X)
-
-
-def _scale_and_log(X: Any) -> Any:
-    import numpy as np
-
     totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     seen = totals > 0
     target = np.median(totals[seen]) if seen.any() else 0.0

@@ -1,6 +1,6 @@
 """NumPy's .npy (one array) and .npz (named arrays, or the parts of a SciPy sparse matrix).
 
-NumPy allocates what a header announces before it reads, so the header is compared with the size of the file
+NumPy allocates what a header declares before it reads, so the header is compared with the size of the file
 first. Arrays of Python objects are refused, since unpickling can run code.
 """
 
@@ -20,7 +20,7 @@ from autonmf.io.checks import Variable, check_memory, check_sparse, choose_varia
 from autonmf.io.table import ReadError, Table, explain_errors
 
 MAX_HEADER = 10_000
-"""Bytes that describe an array, at most: NumPy's limit. A damaged file can announce any number."""
+"""Bytes that describe an array, at most: NumPy's limit. A damaged file can declare any number."""
 
 PARTS_OF_SCIPY = {"format", "shape", "data"}
 PARTS_OF_CSR = {"data", "indices", "indptr", "shape"}
@@ -96,10 +96,10 @@ def _check_header(file: Path, stream: IO[bytes], size: int) -> tuple[tuple[int, 
             f"{file} holds Python objects, which are not read since that can run code. "
             "Save numbers: array.astype(float)"
         )
-    announced, found = prod(shape) * dtype.itemsize, size - stream.tell()
-    if announced > found:
+    declared, found = prod(shape) * dtype.itemsize, size - stream.tell()
+    if declared > found:
         raise ReadError(
-            f"{file} is truncated: it announces {announced} bytes of numbers and holds {max(found, 0)}"
+            f"{file} is truncated: it declares {declared} bytes of numbers but holds {max(found, 0)}"
         )
     return shape, dtype
 
@@ -113,7 +113,7 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
             raise ValueError(f"its version is {version}")
         length = int.from_bytes(stream.read(4), "little")
         if length > MAX_HEADER:  # NumPy allocates it before it compares
-            raise ValueError(f"its header announces {length} bytes")
+            raise ValueError(f"its header declares {length} bytes")
         stream.seek(-4, os.SEEK_CUR)
         # 3.0 differs from 2.0 in the names of fields only, and arrays with fields are not matrices.
         shape, _, dtype = np.lib.format.read_array_header_2_0(stream)

@@ -17,16 +17,18 @@ def read(file: Path) -> Table:
     parquet = import_optional("pyarrow.parquet", file)
     types = import_optional("pyarrow.types", file)
     with explain_errors(file, "a Parquet file"):
-        announced = parquet.read_metadata(file)
-        check_memory(file, (announced.num_rows, announced.num_columns))
+        declared = parquet.read_metadata(file)
+        check_memory(file, (declared.num_rows, declared.num_columns))
         content = parquet.read_table(file)
         labels = _find_label_column(content)
         names = [name for name in content.column_names if name != labels]
-        text = [name for name in names if not _is_number(content.schema.field(name).type, types)]
+        numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        kinds = {name: content.schema.field(name).type for name in names}
+        text = [name for name in names if not any(is_kind(kinds[name]) for is_kind in numeric)]
         if text:
             raise ReadError(
-                f"{file}: {'columns' if len(text) > 1 else 'column'} {', '.join(text[:8])} of {len(names)} "
-                "hold no numbers. Remove them, or keep one as the first column for row labels."
+                f"{file}: {len(text)} of {len(names)} columns hold no numbers ({', '.join(text[:8])}). "
+                "Remove them, or keep one as the first column for row labels."
             )
         columns = [content.column(name).cast("float64", safe=False).to_numpy() for name in names]
         X = np.column_stack(columns) if columns else np.empty((content.num_rows, 0))
@@ -41,16 +43,8 @@ def _find_label_column(content: Any) -> str | None:
     index = [name for name in stored if isinstance(name, str) and name in content.column_names]
     if len(index) == 1:
         return index[0]
-    first = content.column_names[0] if content.column_names else None
-    return first if first is not None and _is_text(content.schema.field(first).type) else None
-
-
-def _is_text(kind: Any) -> bool:
-    """Whether a column holds text, plain or as codes of a dictionary."""
-    return str(kind).removeprefix("dictionary<values=").startswith(("string", "large_string"))
-
-
-def _is_number(kind: Any, types: Any) -> bool:
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
-    )
+    for first in content.column_names[:1]:
+        kind = str(content.schema.field(first).type).removeprefix("dictionary<values=")  # codes of texts
+        if kind.startswith(("string", "large_string")):
+            return str(first)
+    return None

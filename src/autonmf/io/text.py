@@ -145,7 +145,7 @@ class _Parser:
         except ValueError:
             pass
         if layout.separator == DECIMAL_COMMA and all(any(p in cell for cell in cells) for p in ".,"):
-            raise ReadError(f"{self.file}, line {line}: both decimal points and decimal commas")
+            raise ReadError(f"{self.file}, line {line}: both decimal points and decimal commas. Use one.")
         return [self._parse_cell(line, index, cell) for index, cell in enumerate(cells)]
 
     def _parse_cell(self, line: int, index: int, cell: str) -> float:

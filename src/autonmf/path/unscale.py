@@ -110,11 +110,12 @@ class Unscaler:
         state = FrobeniusState.at(Problem(view.matrix, mu=self.mu), U, V, XtU=XtU).compact().balance()
         while state.rank < rank:
             grown = state.grow()
-            if grown.rank == state.rank:
-                break
             for _ in range(min(FALLBACK_STEPS, hals.budget(grown.rank).fewest)):
                 grown = hals.step(grown)
-            state = grown.balance().compact()
+            grown = grown.balance().compact()
+            if grown.rank <= state.rank:  # it vanishes again: nothing but rounding errors is left
+                break
+            state = grown
         return state.split(rank)
 
     def _to_point_like(self, point: PathPoint, state: FrobeniusState) -> PathPoint:

@@ -96,7 +96,9 @@ class AgreementDisplay:
             self._draw_answer(row, method)
         self.ax_.set_yticks(range(len(self.ranks)), list(self.ranks))
         self.ax_.set_ylim(len(self.ranks) - 0.5, -0.5)
-        self._name_ours()
+        for label in self.ax_.get_yticklabels():
+            if label.get_text() == self.ours:
+                label.set(color=style_of(self.ax_).choice, fontweight="bold")
         self._draw_lines()
         return self
 
@@ -128,11 +130,6 @@ class AgreementDisplay:
             text, (1.0, row), xycoords=ax.get_yaxis_transform(), xytext=(4, 0), textcoords="offset points",
             va="center", color=shade,
         )  # fmt: skip
-
-    def _name_ours(self) -> None:
-        for label in self.ax_.get_yticklabels():
-            if label.get_text() == self.ours:
-                label.set(color=style_of(self.ax_).choice, fontweight="bold")
 
     def _draw_lines(self) -> None:
         ax, style = self.ax_, style_of(self.ax_)

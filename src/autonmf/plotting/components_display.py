@@ -99,9 +99,15 @@ class ComponentsDisplay:
         if H.ndim != 2 or len(H) == 0:
             raise ValueError(f"components must be a matrix with one component per row, got shape {H.shape}")
         check_order(order)
-        W = None if weights is None else _check_weights(weights, len(H))
+        W = None if weights is None else np.asarray(weights, dtype=float)
+        if W is not None and (W.ndim != 2 or W.shape[1] != len(H)):
+            raise ValueError(f"weights must have {len(H)} columns, one per component; got shape {W.shape}")
         if energies is not None:
-            energies = _check_energies(energies, len(H))
+            energies = np.asarray(energies, dtype=float)
+            if energies.shape != (len(H),):
+                raise ValueError(
+                    f"energies must have {len(H)} values, one per component; got shape {energies.shape}"
+                )
         elif W is not None:
             energies = np.square(W).sum(axis=0) * np.square(H).sum(axis=1)
         by_energy = np.arange(len(H)) if energies is None else np.argsort(-energies, kind="stable")
@@ -176,7 +182,7 @@ class ComponentsDisplay:
         -------
         self
         """
-        self.ax_ = axes_or_new(ax, self._form.size)
+        self.ax_ = axes_or_new(ax, self._form.tiles.size)
         self.figure_ = self.ax_.figure
         self.axes_ = self._form.draw(self.ax_, self.titles, cmap)
         return self
@@ -207,20 +213,6 @@ class ComponentsDisplay:
 
     def _indices(self) -> Array:
         return np.arange(self.components.shape[1])
-
-
-def _check_weights(weights: Array, count: int) -> Array:
-    W = np.asarray(weights, dtype=float)
-    if W.ndim != 2 or W.shape[1] != count:
-        raise ValueError(f"weights must have {count} columns, one per component; got shape {W.shape}")
-    return W
-
-
-def _check_energies(energies: Array, count: int) -> Array:
-    values = np.asarray(energies, dtype=float)
-    if values.shape != (count,):
-        raise ValueError(f"energies must have {count} values, one per component; got shape {values.shape}")
-    return values
 
 
 def _normalise(energies: Array) -> Array:

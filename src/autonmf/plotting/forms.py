@@ -37,10 +37,6 @@ class Images:
         height = min(max(self.shape[0] / self.shape[1], 0.3), 3.0) * WIDTH
         return Tiles(len(self.components), WIDTH, height + 0.22)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        return self.tiles.size
-
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
         """Large values are dark on a light background and light on a dark one."""
         colors = cmap or ("gray" if style_of(ax) is DARK else "gray_r")
@@ -85,10 +81,6 @@ class Spectra:
         if self.map_shape is None:
             return Tiles(len(self.components), 2.4, 1.6)
         return Tiles(len(self.components), 2.4, 3.7, parts=(1.0, 1.5))
-
-    @property
-    def size(self) -> tuple[float, float]:
-        return self.tiles.size
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
         panels = self.tiles.divide(ax)
@@ -143,8 +135,8 @@ class Templates:
         return np.asarray(20.0 * np.log10(np.maximum(relative, 10.0 ** (FLOOR / 20.0))))
 
     @property
-    def size(self) -> tuple[float, float]:
-        return min(max(2.6 + 0.45 * len(self.components), 4.0), 14.0), 4.0
+    def tiles(self) -> Tiles:
+        return Tiles(1, min(max(2.6 + 0.45 * len(self.components), 4.0), 14.0), 4.0)
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
         levels, heard = self.decibels, self.frequencies > 0  # a log axis has no zero
@@ -197,10 +189,6 @@ class Words:
     @property
     def tiles(self) -> Tiles:
         return Tiles(len(self.components), 1.9, 0.45 + 0.165 * min(self.n_top, self.components.shape[1]))
-
-    @property
-    def size(self) -> tuple[float, float]:
-        return self.tiles.size
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
         panels = self.tiles.divide(ax)

@@ -71,6 +71,9 @@ def choose_presentation(
         raise ValueError("images need image_shape=(rows, columns)")
     if map_shape is not None:
         check_shape(map_shape, n, "map_shape", "samples")
+    default_label = "frequency (Hz)" if chosen == "template" else "wavelength"
+    if wavelengths is None:
+        default_label = "feature"
     return Presentation(
         kind=chosen,
         feature_names=_check_names(feature_names, m, "feature_names", "features"),
@@ -79,7 +82,7 @@ def choose_presentation(
         map_shape=map_shape,
         order=order,
         axis=_check_axis(wavelengths, m),
-        axis_label=axis_label or _default_label(wavelengths, chosen),
+        axis_label=axis_label or default_label,
         n_top=n_top,
     )
 
@@ -102,12 +105,6 @@ def _check_axis(wavelengths: Any, m: int) -> Array:
     if not np.isfinite(axis).all():
         raise ValueError("wavelengths must be finite numbers")
     return axis
-
-
-def _default_label(wavelengths: Any, kind: str) -> str:
-    if wavelengths is None:
-        return "feature"
-    return "frequency (Hz)" if kind == "template" else "wavelength"
 
 
 def _check_names(names: Any, length: int, parameter: str, what: str) -> tuple[str, ...] | None:

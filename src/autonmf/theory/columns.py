@@ -13,7 +13,7 @@ from autonmf.theory.factors import as_factors, check_constants, verdict
 
 @dataclass(frozen=True)
 class RankCondition:
-    """Whether λ is large enough against μ for no column to be superfluous at a global minimiser."""
+    """Whether λ/μ is so large that a global minimiser has no superfluous column."""
 
     columns: int  # q, components that are nonzero in both factors
     product_norm: float  # ‖UVᵀ‖

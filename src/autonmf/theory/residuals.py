@@ -25,7 +25,7 @@ class BlockResidual:
     subgradient: float  # dist(0, ∂Ψ): the same without the zero columns
     factor_norm: float  # ‖B‖
     product_norm: float  # ‖XC‖, the scale of the gradient
-    lam_interval: tuple[float, float]  # the λ at which no column of B wants to appear or vanish
+    lam_interval: tuple[float, float]  # the λ at which no column of B would appear or vanish
 
     @property
     def relative_p_stationarity(self) -> float:
@@ -83,7 +83,7 @@ class Stationarity:
                 f"  {name}: P-stationarity {block.relative_p_stationarity:.1e} of ‖{name}‖, "
                 f"projected gradient {block.relative_kkt:.1e} of ‖{product}‖"
             )
-        lines.append(f"  columns settled for λ in [{low:.6g}, {high:.6g}]")
+        lines.append(f"  conditions on the columns hold for λ in [{low:.6g}, {high:.6g}]")
         if not self.equal_supports:
             lines.append("  supports of U and V differ: not a critical point for any μ > 0")
         return "\n".join(lines)
@@ -126,9 +126,9 @@ def stationarity(
     -------
     Stationarity
         With `Stationarity.lam_interval`, the λ for which the conditions on the columns hold. A point of the
-        exact path is solved with no column at risk: iterated to the end (``budget="full"``), it is
+        exact path is solved on a fixed set of columns: iterated to convergence (``budget="full"``), it is
         P-stationary from 0 to its smallest breakpoint, while its ``lam`` is where the path *reached* it,
-        which can lie beyond.
+        which can be larger.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def _block(
     projected = projected_gradient(block, G)
     active = block.any(axis=0)
     downhill = np.maximum(-G[:, ~active], 0.0)
-    wanted = np.einsum("ij,ij->j", downhill, downhill) / (2.0 * gamma)
-    owned = penalty.breakpoints(np.einsum("ij,ij->j", block[:, active], block[:, active]), gamma)
+    entering = np.einsum("ij,ij->j", downhill, downhill) / (2.0 * gamma)
+    leaving = penalty.breakpoints(np.einsum("ij,ij->j", block[:, active], block[:, active]), gamma)
     return BlockResidual(
         gamma=gamma,
         p_stationarity=penalty.stationarity(block, G, gamma),
@@ -181,7 +181,7 @@ def _block(
         subgradient=float(np.linalg.norm(projected[:, active])),
         factor_norm=float(np.linalg.norm(block)),
         product_norm=float(np.linalg.norm(product)),
-        lam_interval=(float(wanted.max(initial=0.0)), float(owned.min(initial=np.inf))),
+        lam_interval=(float(entering.max(initial=0.0)), float(leaving.min(initial=np.inf))),
     )
 
 

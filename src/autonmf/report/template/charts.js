@@ -9,6 +9,7 @@ function layout(height, more) {
     height, margin: { l: 8, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--text") },
     hoverlabel: { bgcolor: colour("--paper"), bordercolor: colour("--line"), font: { color: colour("--text") } },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--quiet"), activecolor: colour("--text") },
     showlegend: false, dragmode: coarse ? false : "zoom", hovermode: "closest", separators: ".,",
   };
   const merged = Object.assign(base, more);
