@@ -38,6 +38,7 @@ def best_of_any_sign(X: np.ndarray, rank: int) -> float:
     return 0.5 * float(np.sum(np.linalg.svd(X, compute_uv=False)[rank:] ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("solver", SOLVERS)
 @searched
@@ -71,6 +72,7 @@ def test_every_point_of_a_path_is_sound(solver: str, grid: str, X: np.ndarray, s
     assert grid == "adaptive" or (np.diff(path.losses) <= ROUNDING * energy(X)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(searched, max_examples=15)
 @given(X=positive, seed=seeds)
@@ -83,6 +85,7 @@ def test_exact_paths_of_positive_matrices(solver: str, X: np.ndarray, seed: int)
     assert (path.losses <= path.rank_one_loss + 1e-6 * energy(X)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("solver", SOLVERS)
 @searched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from autonmf.path import PathOptions, Progress
 
@@ -34,24 +34,11 @@ else:
             return method
 
 
-class Watcher(Protocol):
-    """Receives the progress of one fit."""
-
-    def __call__(self, progress: Progress) -> bool:
-        """Called after each iteration; True ends the path."""
-
-    def polishing(self, rank: int) -> None:
-        """Called when the path is done and its solution at ``rank`` is polished."""
-
-    def ended(self) -> None:
-        """Called when the estimator is fitted."""
-
-
 class Watch:
     """All receivers of the progress of one fit of an `AutoNMF`, as one."""
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
-        self._watchers: list[Watcher] = []
+        self._watchers: list[Printer | FitTasks] = []
         if estimator.verbose:
             self._watchers.append(Printer())
         if getattr(estimator, "_skl_callbacks", None):
@@ -63,12 +50,12 @@ class Watch:
         return self._reached if self._watchers else None
 
     def polishing(self, rank: int) -> None:
-        """The path is done, and its solution at ``rank`` is polished."""
+        """Called when the path is done and its solution at ``rank`` is polished."""
         for watcher in self._watchers:
             watcher.polishing(rank)
 
     def ended(self) -> None:
-        """The estimator is fitted."""
+        """Called when the estimator is fitted."""
         for watcher in self._watchers:
             watcher.ended()
 

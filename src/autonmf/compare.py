@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -157,25 +156,30 @@ def compare_ranks(
         seed = int(as_generator(seed).integers(2**31))
     answers, estimates = [], {}
     shared: RankPath | None = None
-    with _show_steps(len(chosen) + 1, progress) as begin:
+
+    def show(step: str, end: str = "") -> None:
+        if progress:
+            print(f"\r{step:<20}", end=end, file=sys.stderr, flush=True)
+
+    began = time.monotonic()
+    if any(reads_path(method) for method in chosen.values()):
+        show("path")
+        with suppress(Exception):  # each method then reports its own error
+            shared = loss_curve(data, max_rank=largest, random_state=seed)
+    path_seconds = time.monotonic() - began
+    for number, (name, method) in enumerate(chosen.items(), 1):
+        show(f"[{number}/{len(chosen)}] {name}")
+        given = {"path": shared} if reads_path(method) else {}
         began = time.monotonic()
-        if any(reads_path(method) for method in chosen.values()):
-            begin("path")
-            with suppress(Exception):  # each method then reports its own error
-                shared = loss_curve(data, max_rank=largest, random_state=seed)
-        path_seconds = time.monotonic() - began
-        for name, method in chosen.items():
-            begin(name)
-            given = {"path": shared} if reads_path(method) else {}
-            began = time.monotonic()
-            try:
-                estimate = method(data, max_rank=largest, random_state=seed, **given)
-            except Exception as error:
-                why = f"{type(error).__name__}: {error}"
-                answers.append(Answer(name, None, time.monotonic() - began, why, failed=True))
-            else:
-                answers.append(Answer(name, estimate.rank, time.monotonic() - began, estimate.why))
-                estimates[name] = estimate
+        try:
+            estimate = method(data, max_rank=largest, random_state=seed, **given)
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            answers.append(Answer(name, None, time.monotonic() - began, why, failed=True))
+        else:
+            answers.append(Answer(name, estimate.rank, time.monotonic() - began, estimate.why))
+            estimates[name] = estimate
+    show("done", end="\n")
     return Comparison(tuple(answers), data.shape, largest, path_seconds, estimates)
 
 
@@ -188,18 +192,3 @@ def _find_methods(methods: str | Sequence[str]) -> dict[str, Method]:
             f"unknown method {', '.join(map(repr, unknown))}; choose from {', '.join(METHODS)}, or 'all'"
         )
     return {name: METHODS[name] for name in names}
-
-
-@contextmanager
-def _show_steps(total: int, shown: bool) -> Iterator[Callable[[str], None]]:
-    """A function to call with the name of each step as it begins; prints one line that is overwritten."""
-    if not shown:
-        yield lambda name: None
-        return
-    steps = count(1)
-
-    def begin(name: str) -> None:
-        print(f"\r[{next(steps)}/{total}] {name:<12}", end="", file=sys.stderr, flush=True)
-
-    yield begin
-    print(f"\r{'done':<20}", file=sys.stderr)

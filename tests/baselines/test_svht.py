@@ -35,6 +35,7 @@ def above_zero(n: int, m: int, signals: int, sigma: float, seed: int) -> np.ndar
     return 50.0 + strength * U @ V.T + sigma * rng.standard_normal((n, m))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rank"), [("swimmer_noisy", 22), ("samson", 61), ("olivetti_faces", 114), ("pbmc3k", 665)]
 )

@@ -127,6 +127,7 @@ def test_a_path_that_begins_again_is_timed_anew() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_starts", [1, 3])
 @pytest.mark.parametrize("solver", ["pasm", "s-ipalm"])
 def test_the_work_counted_is_the_work_done(solver: str, n_starts: int) -> None:

@@ -39,11 +39,13 @@ def undisturbed(client: Any, tall: np.ndarray) -> Factorisation:
     return solution(tall)
 
 
+@pytest.mark.slow
 def test_same_bits_with_one_worker(undisturbed: Factorisation, cluster: Any, tall: np.ndarray) -> None:
     with cluster(n_workers=1) as workers, workers.get_client():
         assert_same_bits(solution(tall), undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how_many", [1, 2])
 def test_killed_workers_change_nothing(
     undisturbed: Factorisation, cluster: Any, tall: np.ndarray, how_many: int
@@ -84,6 +86,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_cluster_of_our_own_comes_and_goes(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(
@@ -93,6 +96,7 @@ def test_a_cluster_of_our_own_comes_and_goes(tmp_path: Path) -> None:
     assert done.stdout.split("\n")[:3] == ["(2, 20) (80, 2)", "Negative values", "no client"]
 
 
+@pytest.mark.slow
 def test_a_script_that_its_workers_cannot_import_says_what_it_lacks(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     imports = "import dask.array as da\nfrom autonmf import rank_path\n"

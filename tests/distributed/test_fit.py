@@ -29,6 +29,7 @@ def assert_same(there: AutoNMF, here: AutoNMF) -> None:
     np.testing.assert_allclose(there.explained_variance_, here.explained_variance_, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["direct", "compressed"])
 def test_engines(client: Any, tall: np.ndarray, engine: str) -> None:
     there = model(engine=engine).fit(da.from_array(tall, chunks=(50, 30)))
@@ -57,6 +58,7 @@ def unknown(X: np.ndarray) -> Any:
     return chunked[chunked[:, 0] > -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chunked",
     [
@@ -127,6 +129,7 @@ def test_weights_are_refused(client: Any, tall: np.ndarray) -> None:
         model().fit(da.from_array(tall, chunks=(60, 30)), sample_weight=np.ones(240))
 
 
+@pytest.mark.slow
 def test_chunks_do_not_decide_how_long_a_rank_is_iterated(client: Any) -> None:
     X = make_low_rank(120, 30, rank=2, noise=0.001, random_state=0)[0]
     here = rank_path(X, 5, random_state=0, engine="compressed")
@@ -145,6 +148,7 @@ def test_rank_path(client: Any, tall: np.ndarray) -> None:
         np.testing.assert_allclose(there.lambdas, here.lambdas, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_components": 2}, {"rule": "marginal"}], ids=str)
 def test_a_fit_is_few_rounds(
     client: Any, tall: np.ndarray, rounds: list[Any], options: dict[str, Any]
@@ -158,6 +162,7 @@ def test_a_fit_is_few_rounds(
     assert len(rounds) == during, "a path that is read asks the workers again"
 
 
+@pytest.mark.slow
 def test_losses_never_rise_with_the_rank(client: Any) -> None:
     """Many ranks for few components: the greedy fallback is needed, on the workers as in memory."""
     X = make_low_rank(120, 40, rank=3, noise=0.3, random_state=0)[0]

@@ -23,6 +23,7 @@ def never(block: np.ndarray) -> np.ndarray:
     raise AssertionError("this was to stay lazy")
 
 
+@pytest.mark.slow
 def test_transform(fitted: AutoNMF, tall: np.ndarray) -> None:
     X = da.from_array(tall, chunks=((100, 140), 30))
     W = fitted.transform(X)

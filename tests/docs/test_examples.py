@@ -61,6 +61,7 @@ def ran(example: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, An
     return names, capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_data")
 @pytest.mark.parametrize("example", EXAMPLES[1:], ids=lambda file: file.stem)
 def test_generated_data_have_the_rank_they_were_made_with(
@@ -87,6 +88,7 @@ def test_the_first_example_shows_a_clear_an_unclear_and_no_answer(capsys: pytest
     assert "no structure beyond rank one" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_real_data_are_taken_where_they_are(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

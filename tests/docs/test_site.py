@@ -42,6 +42,7 @@ def build(sources: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, *options, sources, target], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_site(sources: Path) -> None:
     done = build(sources)
     assert done.returncode == 0, done.stderr

@@ -191,6 +191,7 @@ def test_on_disk(cells: Any, tmp_path: Path) -> None:
     backed.file.close()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_neighbours_and_umap_of_scanpy(cells: Any) -> None:

@@ -34,6 +34,7 @@ def table_of(page: str, title: str) -> list[list[str]]:
     return [rows[0], *rows[2:]]
 
 
+@pytest.mark.slow
 def test_everything_ran(finished: tuple[Report, Path]) -> None:
     report, _ = finished
     assert report.missing == ()

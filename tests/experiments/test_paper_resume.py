@@ -59,6 +59,7 @@ def finished_cells(out: Path) -> list[Path]:
     return sorted(out.glob("cells/slow/*.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX")
 def test_killed_run_goes_on(tmp_path: Path) -> None:
     script, out = tmp_path / "slow.py", tmp_path / "out"

@@ -37,6 +37,7 @@ def fault() -> Callable[..., object]:
     return make
 
 
+@pytest.mark.slow
 def test_every_promise_holds(tmp_path: Path) -> None:
     """A few trials of each fault; the page in the documentation has the same lines."""
     page = tmp_path / "page.md"

@@ -241,6 +241,7 @@ def test_a_slip_is_not_taken_for_labels(read) -> None:
         read("1,2\noops,4\n5,6\n7,8\n")
 
 
+@pytest.mark.slow
 def test_long_lines(read) -> None:
     X = np.arange(12_0000.0).reshape(3, -1)
     text = "\n".join(",".join(map(repr, row)) for row in X.tolist())

@@ -251,6 +251,7 @@ print(done)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork, and no SIGKILL")
 @pytest.mark.parametrize(
     "options",

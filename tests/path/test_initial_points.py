@@ -20,6 +20,7 @@ def test_several_starts_keep_the_best_of_each_rank(low_rank: np.ndarray) -> None
         assert point.loss == min(visit.loss for visit in path.visits if visit.rank == point.rank)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"grid": "adaptive"}])
 def test_memory_is_that_of_few_starts(options: dict, rng: np.random.Generator) -> None:
     X = rng.random((300, 200))

@@ -90,6 +90,7 @@ def press(page: Any, key: str, rank: int) -> None:
     page.until(f"shown.rank === {rank}")
 
 
+@pytest.mark.slow
 def test_the_slider_moves_by_keyboard_and_everything_follows(spectra: Any, fitted: AutoNMF) -> None:
     before = state(spectra)
     press(spectra, "ArrowRight", 4)

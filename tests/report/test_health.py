@@ -62,7 +62,7 @@ def test_empty_rows_and_repeated_rows_are_named(ragged: np.ndarray) -> None:
 def test_facts(ragged: np.ndarray) -> None:
     found = facts(check_health(as_data(ragged)))
     assert found["Shape"] == "30 samples × 20 features"
-    assert found["Stored"] == "dense, float64"
+    assert found["Storage"] == "dense, float64"
     assert found["Zero rows, zero columns"] == "1, 2"
 
 

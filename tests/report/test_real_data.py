@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy.optimize import linear_sum_assignment
 
 from autonmf import AutoNMF
@@ -14,6 +15,7 @@ from autonmf.datasets import fetch_pbmc3k, fetch_samson, fetch_wos
 from autonmf.report import write_report
 
 
+@pytest.mark.slow
 def test_samson_shows_three_spectra_and_three_maps(
     tmp_path: Path, real_home: Path, opened: Callable, stored: Callable
 ) -> None:

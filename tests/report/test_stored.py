@@ -101,6 +101,7 @@ def test_parts_put_together_are_the_whole(counts: np.ndarray, monkeypatch: pytes
     assert low <= np.median(parts.sample) <= high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
 def test_the_page_about_a_dask_array(
     storage: Callable[..., Any], counts: np.ndarray, tmp_path: Path, stored: Read
@@ -127,6 +128,7 @@ def test_the_page_about_a_dask_array(
     assert page["views"][0]["samples"]
 
 
+@pytest.mark.slow
 def test_a_cluster_of_our_own_is_closed(counts: np.ndarray, model: AutoNMF, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="dask and distributed are not installed")
     import dask.array as da

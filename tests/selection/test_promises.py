@@ -21,6 +21,7 @@ def answers(group: str) -> list[Row]:
     return run_order(names, ["auto"], FINAL_SEEDS, show=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "n_x_m", ["1000x400", "1000x800", "3000x1000", "3000x2000", "5000x3000", "5000x4000"]
 )
@@ -30,6 +31,7 @@ def test_the_papers_configurations(n_x_m: str) -> None:
     assert [row.rank for row in rows] == [row.truth for row in rows] == [10, 20, 10, 20]
 
 
+@pytest.mark.slow
 def test_parts_of_real_data_mixed_by_us() -> None:
     rows = answers("semi")
     score = Score.of(rows)
@@ -40,6 +42,7 @@ def test_parts_of_real_data_mixed_by_us() -> None:
     assert min(each.exact for each in score_by(rows, lambda row: row.family).values()) >= 0.6
 
 
+@pytest.mark.slow
 def test_confidence_means_something() -> None:
     rows = answers("semi") + answers("synthetic")
     sure = [row for row in rows if row.confidence is not None and row.confidence >= 0.9]
@@ -55,6 +58,7 @@ def test_noise_has_one_component_and_says_so() -> None:
         assert "no structure beyond rank one" in row.warnings
 
 
+@pytest.mark.slow
 def test_real_data(real_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight sets with a reference; of the two forms of BBC, tf-idf."""
     monkeypatch.setenv("AUTONMF_DATA", str(real_home))

@@ -80,6 +80,7 @@ def halves(depth: float, seed: int) -> np.ndarray:
     return np.maximum(kinds[np.repeat(np.arange(6), 25)] + 0.05 * rng.standard_normal((150, 90)), 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_two_ranks_are_equally_supported(seed: int, choose: Choose) -> None:
     """Between three components and six there is a depth at which both are named, and only there."""

@@ -58,6 +58,7 @@ def test_answers_as_the_matrix_in_memory(stored: Any, counts: np.ndarray) -> Non
     assert_array_equal(read_all(readable), counts.T if by_columns else counts)
 
 
+@pytest.mark.slow
 def test_the_fit_is_that_of_the_matrix_in_memory(stored: Any, counts: np.ndarray) -> None:
     inside = AutoNMF(max_rank=8, random_state=0).fit(counts)
     model = AutoNMF(max_rank=8, random_state=0)
@@ -69,6 +70,7 @@ def test_the_fit_is_that_of_the_matrix_in_memory(stored: Any, counts: np.ndarray
     assert_allclose(model.transform(stored), W, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_paths_read_files_too(stored: Any, counts: np.ndarray) -> None:
     options: dict[str, Any] = {"max_rank": 6, "random_state": 0}
     for engine in ("direct", "compressed"):

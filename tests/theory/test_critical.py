@@ -157,6 +157,7 @@ def best_by_columns(paper):
     return model, points
 
 
+@pytest.mark.slow
 def test_global_minimiser_has_no_column_too_many(best_by_columns):
     """Where the condition on λ/μ holds, the number of columns is the rank; where it fails, it need not be."""
     model, points = best_by_columns

@@ -18,7 +18,6 @@ Applied Statistics 3 (2009).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -129,21 +128,22 @@ def _wold_errors(
 def _bicv_errors(
     data: Data, folds: int | tuple[int, int], ranks: Array, rng: np.random.Generator
 ) -> Iterator[list[float]]:
-    for rows, columns in held_out_blocks(data.shape, folds, rng):
-        block = HeldOutBlock.of(data, rows, columns)
-        if block.D.squared_norm() == 0.0:
+    for held_out in held_out_blocks(data.shape, folds, rng):
+        rows, columns = ((np.flatnonzero(mask), np.flatnonzero(~mask)) for mask in held_out)
+        A, B, C, D = (submatrix(data, some, others) for some in rows for others in columns)
+        if D.squared_norm() == 0.0:
             raise ValueError(
                 "all entries that are not held out are zero, so there is nothing to fit; use fewer folds"
             )
-        last = min(int(ranks[-1]), *block.D.shape)
+        last = min(int(ranks[-1]), *D.shape)
         options = PathOptions(
             max_rank=last,
             min_rank=min(int(ranks[0]), last),
             budget=lambda rank: ITERATIONS,
             random_state=rng.spawn(1)[0],
         )
-        points = {point.rank: point for point in search(OpenedData(block.D), options).path.points}
-        yield [block.error(points[rank]) if rank in points else np.nan for rank in ranks]
+        points = {point.rank: point for point in search(OpenedData(D), options).path.points}
+        yield [_block_error(A, B, C, points[rank]) if rank in points else np.nan for rank in ranks]
 
 
 def _standard_error(values: Array) -> Array:
@@ -199,36 +199,14 @@ def _check(kind: str, folds: int | tuple[int, int], shape: tuple[int, int]) -> N
         raise ValueError(f"folds must be at least 2 and at most the shape {shape} of X, got {folds!r}")
 
 
-@dataclass(frozen=True)
-class HeldOutBlock:
-    """X in four blocks: A is held out and D is fitted."""
-
-    A: Dense | Sparse
-    B: Dense | Sparse
-    C: Dense | Sparse
-    D: Dense | Sparse
-
-    @staticmethod
-    def of(data: Data, rows: Array, columns: Array) -> HeldOutBlock:
-        """Hold out the intersection of these rows and columns, given as boolean masks."""
-        (top, bottom), (left, right) = (
-            (np.flatnonzero(chosen), np.flatnonzero(~chosen)) for chosen in (rows, columns)
-        )
-        return HeldOutBlock(
-            submatrix(data, top, left),
-            submatrix(data, top, right),
-            submatrix(data, bottom, left),
-            submatrix(data, bottom, right),
-        )
-
-    def error(self, point: PathPoint) -> float:
-        """‖A - Â‖² / ‖A‖² for factors of D."""
-        energy = self.A.squared_norm()
-        if energy == 0.0:
-            return 0.0
-        U_A = FROBENIUS.project(self.B, point.V.astype(self.B.dtype, copy=False)).W
-        V_A = FROBENIUS.project(self.C.T, point.U.astype(self.C.dtype, copy=False)).W
-        return self.A.squared_residual(U_A, V_A) / energy
+def _block_error(A: Data, B: Data, C: Dense | Sparse, point: PathPoint) -> float:
+    """‖A - Â‖² / ‖A‖² of the block that is held out, for factors of D."""
+    energy = A.squared_norm()
+    if energy == 0.0:
+        return 0.0
+    U_A = FROBENIUS.project(B, point.V.astype(B.dtype, copy=False)).W
+    V_A = FROBENIUS.project(C.T, point.U.astype(C.dtype, copy=False)).W
+    return A.squared_residual(U_A, V_A) / energy
 
 
 def held_out_blocks(

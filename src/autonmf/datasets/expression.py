@@ -39,7 +39,6 @@ def fetch_pbmc3k(
     ----------
     normalize : bool
         Scale each cell to 10,000 counts and take log(1 + x). Default: the raw counts.
-    data_home, download, dtype
 
     Returns
     -------
@@ -129,10 +128,6 @@ def fetch_leukemia(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
     """Leukaemia: 38 patients x 5000 genes, three kinds (ALL of B cells, ALL of T cells, AML).
-
-    Parameters
-    ----------
-    data_home, download, dtype
 
     Returns
     -------

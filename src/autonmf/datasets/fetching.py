@@ -37,12 +37,13 @@ dtype : {{float64, float32}}
 
 
 def share_parameters(files: str, downloads: str) -> Callable[[Loader], Loader]:
-    """Document ``data_home``, ``download`` and ``dtype`` in the docstring of a loader."""
+    """Document ``data_home``, ``download`` and ``dtype``, the last parameters of every loader."""
 
     def document(loader: Loader) -> Loader:
         shared = SHARED_PARAMETERS.format(files=files, downloads=downloads)
-        docstring = inspect.cleandoc(loader.__doc__ or "")
-        loader.__doc__ = docstring.replace("data_home, download, dtype", shared)
+        text, returns, dataset = inspect.cleandoc(loader.__doc__ or "").partition("\n\nReturns\n")
+        heading = "" if "\nParameters\n" in text else "\nParameters\n----------\n"
+        loader.__doc__ = f"{text}\n{heading}{shared}{returns}{dataset}"
         return loader
 
     return document

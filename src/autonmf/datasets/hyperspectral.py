@@ -38,10 +38,6 @@ def fetch_samson(
 ) -> Dataset:
     """Samson: 9025 pixels x 156 bands, three materials (soil, tree, water).
 
-    Parameters
-    ----------
-    data_home, download, dtype
-
     Returns
     -------
     Dataset
@@ -80,7 +76,6 @@ def fetch_jasper_ridge(
         220-224. Without this X has the 224 columns that the paper states.
     truth : bool
         Also read endmembers and abundances: ``end4.mat`` beside a .mat or ENVI file.
-    data_home, download, dtype
 
     Returns
     -------
@@ -124,7 +119,6 @@ def fetch_urban(
     ----------
     truth : bool
         Also read endmembers and abundances: ``end4_groundTruth.mat`` beside ``Urban_R162.mat``.
-    data_home, download, dtype
 
     Returns
     -------

@@ -27,10 +27,6 @@ def fetch_olivetti(
 ) -> Dataset:
     """The AT&T (Olivetti) faces: 400 images x 4096 pixels, ten of each of 40 people.
 
-    Parameters
-    ----------
-    data_home, download, dtype
-
     Returns
     -------
     Dataset
@@ -62,10 +58,6 @@ def fetch_swimmer(
 
     The figures are those of `load_swimmer`, which builds them in code and knows their parts; their entries
     look like Poisson counts of mean 1 outside and 11 inside a figure.
-
-    Parameters
-    ----------
-    data_home, download, dtype
 
     Returns
     -------
@@ -126,7 +118,7 @@ def load_swimmer(*, return_parts: bool = False) -> Array | tuple[Array, Array]:
     Returns
     -------
     X : ndarray of shape (256, 1024)
-        An image of 32 x 32 zeros and ones per row, for every combination of the limb positions.
+        One image of 32 x 32 zeros and ones per row, for every combination of the limb positions.
     parts : ndarray of shape (17, 1024)
         The sixteen limb positions and the torso, which is in every image. ``X`` is the sum of five
         parts in each row. Its nonnegative rank is 16, since the torso can be spread over the four

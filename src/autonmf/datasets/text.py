@@ -39,7 +39,6 @@ def fetch_bbc(
     ----------
     tfidf : bool
         Weight the counts. Default: the counts, in which long articles and frequent terms dominate.
-    data_home, download, dtype
 
     Returns
     -------
@@ -106,7 +105,6 @@ def fetch_wos(
     min_df, max_df : int and float
         Terms in fewer documents than `min_df`, or in a larger fraction than `max_df`, are left out. The paper
         does not say how it came to its 20,082 terms.
-    data_home, download, dtype
 
     Returns
     -------

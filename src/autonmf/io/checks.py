@@ -37,7 +37,7 @@ def check_memory(file: Path, shape: tuple[int, ...], itemsize: int = 8) -> None:
     if memory is not None and needed > memory:
         raise ReadError(
             f"{file} has {' x '.join(map(str, shape))} numbers, which take {_format_size(needed)}; this "
-            f"computer has {_format_size(memory)} of memory. Use a part of it; if it should be smaller, it is damaged."
+            f"computer has {_format_size(memory)} of memory. Use a part of it, or check it for damage."
         )
 
 

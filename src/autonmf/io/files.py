@@ -56,7 +56,7 @@ def read_matrix(
     ----------
     file : path or binary stream
         A file with one of the `EXTENSIONS`, in upper or lower case. The kind of a stream, such as
-        ``sys.stdin.buffer``, is told by its first bytes; it is text if they are unknown.
+        ``sys.stdin.buffer``, is recognised by its first bytes; it is text if they are unknown.
     variable : str, optional
         Which variable of a .mat or .npz file, which layer of a .h5ad file, or which array of a .h5 or
         .hdf5 file or a .zarr folder, such as ``group/X``.

@@ -1,7 +1,7 @@
 """How a text file is laid out: its separator, its header, its column of row names.
 
-A first line of numbers may name the columns (wavelengths, energies, times) or be data; where the numbers do
-not tell clearly, the layout comes with a doubt that the user is told about.
+A first line of numbers may name the columns (wavelengths, energies, times) or be data; where that is unclear,
+the layout comes with a doubt that is shown to the user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import pairwise
 from math import isfinite
 
 SEPARATORS = "\t;,| "
-"""In order of preference where the numbers do not tell."""
+"""In order of preference, if several leave equally many numbers."""
 
 DECIMAL_COMMA = ";"
 """The separator with which a comma is a decimal comma."""
@@ -132,7 +132,7 @@ class Layout:
     labelled: bool  # the first cell of each line is a row name
     trailing: bool  # lines end with a separator
     above: int  # non-empty lines before the first line of numbers
-    heading: Heading | None = None  # what the first line is by its numbers, if nothing else told
+    heading: Heading | None = None  # what the first line is by its numbers, if nothing else decides
 
     def __str__(self) -> str:
         separators = {"\t": "tabs", " ": "spaces"}
@@ -184,7 +184,7 @@ def find_layout(
             heading = classify_heading(first, rest)
             header = heading is Heading.names
             if header and labelled and _is_corner(top[0], first_column):
-                heading = None  # its first cell tells the same
+                heading = None  # its first cell says the same
     names = [cell.strip() for cell in (top if shorter else top[labelled:])] if header else None
     return Layout(separator, width, names, labelled, trailing, comments + bool(header), heading)
 
@@ -212,7 +212,7 @@ def list_doubts(
 
 
 def classify_heading(first: Line, rest: Sequence[Line]) -> Heading:
-    """Tell what the first line is by what distinguishes it from the rest.
+    """Classify the first line by how it differs from the rest.
 
     Names increase or decrease throughout. They are evenly spaced, or their range lies apart from that of the
     numbers below, which do not rise or fall like them. A line that only rises or falls is unclear.

@@ -3,7 +3,7 @@
 Not through `scipy.io.loadmat`, which is unsafe on damaged files: as of SciPy 1.17 it ends the whole program
 (segmentation fault) when a type in a version 5 file is not one it knows, since it looks the type up without a
 check (scipy/scipy#6072 was an earlier case), it allocates what a header declares before it reads, and a
-version 4 file with a negative length makes it read the same variable for ever.
+version 4 file with a negative length makes it read the same variable forever.
 """
 
 from __future__ import annotations

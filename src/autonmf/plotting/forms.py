@@ -178,28 +178,20 @@ class Words:
         check_top(self.n_top, self.top_by)
 
     @property
-    def scores(self) -> Array:
-        """What the features are ranked by."""
-        return score_features(self.components, self.top_by)
-
-    def top(self, index: int) -> Array:
-        """Indices of the features with the highest scores, without those of score zero."""
-        return top_features(self.scores[index], self.n_top)
-
-    @property
     def tiles(self) -> Tiles:
         return Tiles(len(self.components), 1.9, 0.45 + 0.165 * min(self.n_top, self.components.shape[1]))
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
         panels = self.tiles.divide(ax)
-        for index, (title, (panel,)) in enumerate(zip(titles, panels, strict=True)):
-            self._draw_bars(panel, index)
+        every = score_features(self.components, self.top_by)
+        for scores, title, (panel,) in zip(every, titles, panels, strict=True):
+            self._draw_bars(panel, scores)
             panel.set_title(title, fontsize=self.tiles.font, pad=3)
         return panels
 
-    def _draw_bars(self, ax: Axes, index: int) -> None:
-        top = self.top(index)
-        ax.barh(np.arange(len(top)), self.scores[index, top], height=0.72, color=style_of(ax).data)
+    def _draw_bars(self, ax: Axes, scores: Array) -> None:
+        top = top_features(scores, self.n_top)
+        ax.barh(np.arange(len(top)), scores[top], height=0.72, color=style_of(ax).data)
         ax.set_yticks(np.arange(len(top)), self.names[top], fontsize="small", parse_math=False)
         ax.set_ylim(self.n_top - 0.4, -0.6)
         ax.set_xlim(left=0.0)

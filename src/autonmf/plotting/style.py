@@ -36,23 +36,16 @@ LIGHT = PlotStyle(data="#0072B2", choice="#D55E00", quiet="#767676", pale="#E4E4
 DARK = PlotStyle(data="#56B4E9", choice="#E69F00", quiet="#A0A0A0", pale="#404040")
 
 
-def pyplot() -> Any:
-    """matplotlib.pyplot, or an error that says how to install it."""
+def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The axes that were given, or those of a new figure of ``size`` inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
             f'plots need matplotlib, which cannot be imported ({error}): pip install "autonmf[plot]"'
         ) from error
-    return plt
-
-
-def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes that were given, or those of a new figure of ``size`` inches."""
-    plt = pyplot()
     if ax is None:
-        new: Axes = plt.subplots(figsize=size, layout="constrained")[1]
-        return new
+        return plt.subplots(figsize=size, layout="constrained")[1]
     if not hasattr(ax, "get_subplotspec"):
         raise TypeError(
             f"ax must be one matplotlib Axes, got {type(ax).__name__}; "

@@ -65,23 +65,15 @@ def check_health(data: Data) -> Health:
 
 def unknown_health(shape: tuple[int, int], squared_norm: float) -> Health:
     """What is known without X."""
-    size = shape[0] * shape[1]
-    return Health(
-        (
-            Fact("Shape", _describe_shape(shape)),
-            Fact("Root mean square", plain(np.sqrt(squared_norm / size))),
-        ),
-        (
-            Finding(
-                "note", "The report was written without the data.", "Pass X to include a check of the data."
-            ),
-        ),
-    )
+    root_mean_square = plain(np.sqrt(squared_norm / (shape[0] * shape[1])))
+    facts = Fact("Shape", describe_shape(shape)), Fact("Root mean square", root_mean_square)
+    without = "The report was written without the data."
+    return Health(facts, (Finding("note", without, "Pass X to include a check of the data."),))
 
 
 def _list_facts(s: Statistics) -> Iterator[Fact]:
-    yield Fact("Shape", _describe_shape(s.shape))
-    yield Fact("Stored", f"{'sparse' if s.sparse else 'dense'}, {s.dtype}")
+    yield Fact("Shape", describe_shape(s.shape))
+    yield Fact("Storage", f"{'sparse' if s.sparse else 'dense'}, {s.dtype}")
     if s.missing:
         yield Fact("Missing entries", f"{percent(s.missing / s.size)} of {s.size:,} entries")
     yield Fact("Zeros", f"{percent(s.zero_fraction)} of {s.size:,} entries")
@@ -180,5 +172,6 @@ def _decades(energies: Array) -> float:
     return float(np.log10(high / low)) if low > 0 else 0.0
 
 
-def _describe_shape(shape: tuple[int, int]) -> str:
+def describe_shape(shape: tuple[int, int]) -> str:
+    """``1,200 samples × 40 features``."""
     return f"{count(shape[0], 'sample')} × {count(shape[1], 'feature')}"

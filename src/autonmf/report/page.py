@@ -16,10 +16,9 @@ from typing import Any
 from autonmf._types import Array
 from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Answer, Candidate, Evidence
-from autonmf.report.health import Health
+from autonmf.report.health import Health, describe_shape
 from autonmf.report.presentation import Presentation, choose_presentation
 from autonmf.report.result import Recipe, Result, recipe_from_model
-from autonmf.report.wording import count
 
 SCRIPTS = ("charts.js", "cards.js", "page.js")
 
@@ -224,11 +223,10 @@ def _escape_json(json: str) -> str:
 
 
 def _write_subtitle(contents: Contents) -> str:
-    n, m = contents.shape
     ranks = [view.rank for view in contents.views]
     visited = f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}"
     rule = "" if contents.rule is None else f" · rule “{contents.rule}”"
-    return f"{count(n, 'sample')} × {count(m, 'feature')} · {visited}{rule}"
+    return f"{describe_shape(contents.shape)} · {visited}{rule}"
 
 
 def _render_answer(answer: Answer, ranks: list[int]) -> str:
