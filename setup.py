@@ -11,8 +11,8 @@ setup(
         Extension(
             "autonmf.kernels._native",
             sources=["src/autonmf/kernels/native.c"],
-            depends=["src/autonmf/kernels/native_template.h"],
-            extra_compile_args=["-O3", "-std=c11"],
+            depends=["src/autonmf/kernels/native_template.h", "src/autonmf/kernels/kl_template.h"],
+            extra_compile_args=["-O3", "-std=c11", "-Wno-psabi"],
             optional=True,
         )
     ]

@@ -39,7 +39,7 @@ LAYERS = (
     ("distributed",),  # all that knows Dask
     ("data",),  # what X may be
     ("kernels", "metrics", "plotting"),  # hot loops; displays of plain arrays
-    ("_threads",),  # how many threads compute
+    ("_threads", "_files"),  # how many threads compute; files that are complete or missing
     ("_types",),
 )
 HEIGHT = {name: -depth for depth, row in enumerate(LAYERS) for name in row}

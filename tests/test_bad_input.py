@@ -125,7 +125,7 @@ def check_finite(*arrays: object) -> None:
 def test_accepted_by_rank_path(kind: str, grid: str) -> None:
     path = by_path(ACCEPTED[kind], grid=grid)
     assert len(path.points) > 0
-    check_finite(path.losses, path.lambdas, path.spectral_norm, path.rank_one_loss)
+    check_finite(path.losses, path.lambdas, path.energy, path.rank_one_loss)
     assert (path.relative_losses <= 1 + 1e-6).all()
     for point in path.points:
         check_finite(point.U, point.V)

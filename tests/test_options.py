@@ -46,6 +46,7 @@ def test_the_estimator_has_every_option_but_those_of_experts() -> None:
     "given",
     [
         {"max_rank": 7},
+        {"beta_loss": "kullback-leibler"},
         {"solver": "palm"},
         {"grid": "adaptive"},
         {"mu": 0.5},

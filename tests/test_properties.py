@@ -143,7 +143,7 @@ def paths(draw: st.DrawFn) -> RankPath:
     points = tuple(
         PathPoint(np.ones((13, rank)), np.ones((12, rank)), 0.5 * draw(fraction), 0.0, 1) for rank in ranks
     )
-    return RankPath(points, (), (13, 12), 1.0, draw(st.floats(0.1, 1)), 0.0, 0.0, True, {})
+    return RankPath(points, (), (13, 12), 1.0, draw(st.floats(0, 0.45)), 0.5, 0.0, 0.0, True, {})
 
 
 @settings(searched, max_examples=200)

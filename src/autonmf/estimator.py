@@ -30,7 +30,7 @@ from autonmf.data import (
 )
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
-from autonmf.losses import FROBENIUS
+from autonmf.losses import find_loss
 from autonmf.path import PathOptions, RankPath, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.solvers import Solver
@@ -52,6 +52,8 @@ class AutoNMF(
         None or "auto": the data decide. An int runs the path down to it and stops.
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
+    beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
+        The loss, as scikit-learn names it: least squares, or the Kullback-Leibler divergence for counts.
     solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"}
         The algorithm; see `rank_path`.
     grid : {"exact", "adaptive"}
@@ -92,7 +94,7 @@ class AutoNMF(
     components_ : ndarray of shape (n_components_, n_features)
         H, by decreasing energy ‖W_j‖‖H_j‖.
     reconstruction_err_ : float
-        ‖X - WH‖_F on the training data.
+        ‖X - WH‖_F on the training data, or √(2D) with D the Kullback-Leibler divergence, as in scikit-learn.
     explained_variance_ : ndarray of shape (n_components_,)
         Variance of each component's contribution W_j H_j over the samples, summed over the features.
     n_iter_ : int
@@ -126,6 +128,7 @@ class AutoNMF(
         n_components: int | str | None = None,
         *,
         max_rank: int | None = None,
+        beta_loss: str | float = "frobenius",
         solver: str | Solver = "auto",
         grid: str = "exact",
         rule: str = "auto",
@@ -144,6 +147,7 @@ class AutoNMF(
     ) -> None:
         self.n_components = n_components
         self.max_rank = max_rank
+        self.beta_loss = beta_loss
         self.solver = solver
         self.grid = grid
         self.rule = rule
@@ -194,7 +198,7 @@ class AutoNMF(
         return W if whole else self._project(X, weights)
 
     def transform(self, X: Any) -> Array:
-        """W ≥ 0 minimising ‖X - W H‖_F for these rows, by nonnegative least squares.
+        """W ≥ 0 minimising the loss of W H for these rows: with least squares ‖X - W H‖_F.
 
         Parameters
         ----------
@@ -210,11 +214,16 @@ class AutoNMF(
     def _project(self, X: Any, weights: Any = None) -> Array:
         X = self._check(X, reset=False)
         if is_dask(X):
-            return cast(Array, map_chunks(X, partial(_project_chunk, self.components_.T), self.n_components_))
+            return cast(
+                Array,
+                map_chunks(
+                    X, partial(_project_chunk, self.components_.T, self.beta_loss), self.n_components_
+                ),
+            )
         data = as_rows(X, missing=self.missing, weights=weights)
         V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
-            return np.ascontiguousarray(FROBENIUS.project(data, V).W)
+            return np.ascontiguousarray(find_loss(self.beta_loss).project(data, V).W, dtype=data.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
         """W H: the samples that the rows of W (named X, as scikit-learn has it) stand for.
@@ -253,8 +262,10 @@ class AutoNMF(
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
             X = self._check(X, reset=False)
-            with open_data(X, missing=self.missing, sample_weight=sample_weight, weights=weights) as opened:
-                refined = refine(opened, self.path_, rank, self._options())
+            options, known = self._options(), {"sample_weight": sample_weight, "weights": weights}
+            power = options.loss.weight_power
+            with open_data(X, missing=self.missing, power=power, **known) as opened:
+                refined = refine(opened, self.path_, rank, options)
                 other._set_factors(*refined, polished=True)
         return other
 
@@ -315,7 +326,8 @@ class AutoNMF(
         X = self._check(X)
         options = self._options()
         watch = Watch(self, options, X, y)
-        with open_data(X, missing=self.missing, sample_weight=sample_weight, weights=weights) as opened:
+        known = {"sample_weight": sample_weight, "weights": weights}
+        with open_data(X, missing=self.missing, power=options.loss.weight_power, **known) as opened:
             found = factorise(
                 opened,
                 replace(options, callback=watch.callback),
@@ -339,6 +351,7 @@ class AutoNMF(
     def _options(self) -> PathOptions:
         return PathOptions(
             max_rank=self.max_rank,
+            beta_loss=self.beta_loss,
             solver=self.solver,
             grid=self.grid,
             mu=self.mu,
@@ -362,10 +375,10 @@ class AutoNMF(
         self.polished_ = polished
 
 
-def _project_chunk(V: Array, X: Any) -> Array:
+def _project_chunk(V: Array, beta_loss: str | float, X: Any) -> Array:
     """W of a chunk of a Dask array."""
     dtype = np.float32 if X.dtype in (np.float16, np.float32) else np.float64
-    return project_rows(X, np.asfortranarray(V, dtype=dtype))
+    return project_rows(X, np.asfortranarray(V, dtype=dtype), beta_loss).astype(dtype, copy=False)
 
 
 def _is_auto(n_components: Any) -> bool:

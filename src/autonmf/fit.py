@@ -12,9 +12,9 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
-from autonmf.data import Data, OpenedData
-from autonmf.data.factors import RemoteFactor, as_factor, scale_columns
-from autonmf.losses import FROBENIUS, Problem
+from autonmf.data import OpenedData
+from autonmf.data.factors import RemoteFactor, as_factor
+from autonmf.losses import Loss
 from autonmf.model.components import balance
 from autonmf.path import (
     PathOptions,
@@ -53,8 +53,8 @@ class Factorisation:
 
     W: Any  # n x rank
     H: Array  # rank x m
-    loss: float  # ½‖X - WH‖²
-    squared_norm: float  # ‖X‖²
+    loss: float  # for example ½‖X - WH‖²
+    energy: float  # what relative losses are fractions of
     lazy_path: Lazy[RankPath]
     estimate: RankEstimate | None  # None if the rank was given
     n_iter: int  # along the path and of the polish
@@ -71,8 +71,8 @@ class Factorisation:
 
     @property
     def relative_loss(self) -> float:
-        """‖X - WH‖²/‖X‖²."""
-        return 2.0 * self.loss / self.squared_norm
+        """What is not explained, as a fraction: ‖X - WH‖²/‖X‖² with the Frobenius loss."""
+        return self.loss / self.energy
 
     @property
     def why(self) -> str:
@@ -114,12 +114,12 @@ def factorise(
     if on_polish is not None:
         on_polish(point.rank)
     polished = polish(found.view, point.U, point.V, options)
-    W, H, loss = _project(opened, _pad(polished.V, n_components))
+    W, H, loss = _project(opened, _pad(polished.V, n_components), options.loss)
     return Factorisation(
         W=W,
         H=H,
         loss=loss,
-        squared_norm=found.path.squared_norm,
+        energy=found.path.energy,
         lazy_path=found.finish_later(),
         estimate=estimate,
         n_iter=sum(visit.n_iter for visit in found.path.visits) + polished.n_iter,
@@ -144,9 +144,9 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
         U, V = opened.scaling.to_scaled(U, V)
     with one_pool():
         if opened.keeps_rows_remote:
-            U = FROBENIUS.project(data, V.astype(data.dtype)).W
+            U = options.loss.project(data, V.astype(data.dtype)).W
         view = prepare(data, options, rank, np.random.default_rng(0))
-    return _project(opened, polish(view, U, V, options).V)
+    return _project(opened, polish(view, U, V, options).V, options.loss)
 
 
 class Polished(NamedTuple):
@@ -165,7 +165,9 @@ def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
     It is iterated first on the compression, if there is one, and then on X itself.
     """
     solver = replace(options, grid="exact").make_solver()
-    stages: list[tuple[Data, float, int]] = [(view.scaled, TIGHTER * options.tol, options.max_iter)]
+    stages: list[tuple[Any, float, int]] = [
+        (options.loss.prepare(view.scaled, single=False), TIGHTER * options.tol, options.max_iter)
+    ]
     if view.compressed is not None:
         cheap = view.compressed, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS)
         stages = [cheap, (view.scaled, options.tol, options.max_iter)]
@@ -175,21 +177,21 @@ def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
         for data, tol, max_iter in stages:
             stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=CHECK_EVERY, max_iter=max_iter)
             U, V = (as_factor(factor, data.dtype) for factor in (U, V))
-            start = solver.init(Problem(data, mu=options.mu, delta=options.delta), U, V)
+            start = solver.init(options.loss.pose(data, mu=options.mu, delta=options.delta), U, V)
             last = run(solver, start, stopping)
             U, V, n_iter = last.state.U, last.state.V, n_iter + last.n_iter
         state = last.state.balance().compact()
         if state.rank == 0:
             raise ValueError(options.too_heavy)
         U, V = balance(*view.scaling.to_original(state.U, state.V), sort=True)
-        return Polished(U, V, state.loss * view.scaling.unit**2, n_iter, last.converged)
+        return Polished(U, V, state.loss * view.loss_unit, n_iter, last.converged)
 
 
-def _project(opened: OpenedData, V: Array) -> tuple[Any, Array, float]:
+def _project(opened: OpenedData, V: Array, loss_function: Loss) -> tuple[Any, Array, float]:
     """The best W for given components of the opened data, and both as factors of X."""
     dtype = opened.data.dtype
     with one_pool():
-        W, loss = FROBENIUS.project(opened.data, V)
+        W, loss = loss_function.project(opened.data, V)
     if opened.weighted:
         W, V = opened.scaling.to_original(W, V)
     if not isinstance(W, RemoteFactor):
@@ -202,9 +204,7 @@ def _point_at(found: SearchResult, rank: int) -> PathPoint:
     path = found.path
     if rank > 1 or 1 in path.ranks:
         return found.at_rank(rank)
-    u, sigma, v = found.view.leading
-    root = float(np.sqrt(sigma))
-    U, V = found.view.scaling.to_original(scale_columns(u, root), scale_columns(v, root))
+    U, V = balance(*found.view.scaling.to_original(*found.view.rank_one[:2]))
     return PathPoint(U, V, path.rank_one_loss, float(path.lambdas.max()), 0)
 
 

@@ -17,7 +17,7 @@ def path_of(losses: list[float], *, complete: bool = True) -> RankPath:
         PathPoint(np.zeros((9, rank)), np.zeros((8, rank)), loss, 0.0, 1)
         for rank, loss in enumerate(losses, start=1)
     )
-    return RankPath(points, (), (9, 8), 200.0, 10.0, 0.0, 0.0, complete, {})
+    return RankPath(points, (), (9, 8), 200.0, 50.0, 100.0, 0.0, 0.0, complete, {})
 
 
 def test_the_curve_of_the_kneedle_article() -> None:

@@ -59,6 +59,6 @@ def test_blocks_are_loaded_aligned(at: int) -> None:
 @pytest.mark.parametrize("at", PLACES)
 def test_projections_have_the_same_bits(at: int) -> None:
     def project(X: Any, V: np.ndarray) -> np.ndarray:
-        return _map_chunk(X, partial(_project_chunk, V), 2, np.float64)
+        return _map_chunk(X, partial(_project_chunk, V, "frobenius"), 2, np.float64)
 
     np.testing.assert_array_equal(project(received(X, at), received(V, at)), project(X, V))

@@ -46,7 +46,17 @@ def assert_same_array(first: np.ndarray, second: np.ndarray) -> None:
 
 
 def assert_same_path(first: RankPath, second: RankPath) -> None:
-    for name in ("shape", "squared_norm", "spectral_norm", "mu", "delta", "complete", "settings", "visits"):
+    for name in (
+        "shape",
+        "squared_norm",
+        "rank_one_loss",
+        "energy",
+        "mu",
+        "delta",
+        "complete",
+        "settings",
+        "visits",
+    ):
         assert getattr(first, name) == getattr(second, name), name
     for p, q in zip(first.points, second.points, strict=True):
         assert (p.loss, p.lam, p.n_iter, p.on_X) == (q.loss, q.lam, q.n_iter, q.on_X)

@@ -210,7 +210,7 @@ def test_arrays_keep_their_memory_order(low_rank: np.ndarray, tmp_path: Path) ->
     """Sums over the same numbers in another order have other last bits."""
     begun(low_rank, tmp_path / "c")
     checkpoint = Checkpoint.open(tmp_path / "c", {})
-    stops = list(checkpoint.track("direct", 0).stops(Problem(as_data(low_rank))))
+    stops = list(checkpoint.track("direct", 0).stops(Problem(as_data(low_rank)), low_rank.shape))
     checkpoint.journal.close()
     assert len(stops) > 1
     for _, _, state, _ in stops:

@@ -28,7 +28,17 @@ def test_saved_path_comes_back(
     assert [f.name for f in tmp_path.iterdir()] == [name], "one file, under the name that was asked for"
     loaded = RankPath.load(str(file))
     assert same(path, loaded)
-    for field in ("shape", "squared_norm", "spectral_norm", "mu", "delta", "complete", "settings", "visits"):
+    for field in (
+        "shape",
+        "squared_norm",
+        "rank_one_loss",
+        "energy",
+        "mu",
+        "delta",
+        "complete",
+        "settings",
+        "visits",
+    ):
         assert getattr(loaded, field) == getattr(path, field)
     assert select_rank(loaded).rank == select_rank(path).rank
     assert all(p.U.flags.f_contiguous and p.V.flags.f_contiguous for p in loaded.points)

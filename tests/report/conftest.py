@@ -15,8 +15,8 @@ import pytest
 
 from autonmf import AutoNMF
 from autonmf.path import PathPoint, RankPath
+from autonmf.plotting.presentation import choose_presentation
 from autonmf.report.page import plotly_script, write_page
-from autonmf.report.presentation import choose_presentation
 from autonmf.report.result import Factors, Result, recipe_from_model
 
 pytest.importorskip("plotly", reason='reports need plotly: pip install "autonmf[report]"')
@@ -38,8 +38,8 @@ def noise_path() -> Callable[[int, int, int], RankPath]:
             PathPoint(rng.random((n, k)), rng.random((m, k)), 1.0 / k, 0.0, 1) for k in range(1, largest + 1)
         )
         return RankPath(
-            points=points, visits=(), shape=(n, m), squared_norm=100.0, spectral_norm=9.0, mu=0.0, delta=0.0,
-            complete=True, settings={},
+            points=points, visits=(), shape=(n, m), squared_norm=100.0, rank_one_loss=9.5, energy=50.0,
+            mu=0.0, delta=0.0, complete=True, settings={},
         )  # fmt: skip
 
     return make

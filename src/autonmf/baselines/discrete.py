@@ -11,6 +11,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
+from autonmf.baselines.common import check_ranks
 from autonmf.distributed import as_data
 from autonmf.losses import FROBENIUS, Problem
 from autonmf.path import PathOptions, RankPath, Visit, prepare
@@ -80,9 +81,7 @@ def discrete_path(
     data = as_data(X)
     if direction not in DIRECTIONS:
         raise ValueError(f"unknown direction {direction!r}; choose one of {', '.join(DIRECTIONS)}")
-    order = sorted({int(rank) for rank in ranks}, reverse=direction == "decreasing")
-    if not order or min(order) < 1 or max(order) > min(data.shape):
-        raise ValueError(f"ranks must be between 1 and min(X.shape)={min(data.shape)}, got {order}")
+    order = check_ranks(ranks, data.shape)[:: -1 if direction == "decreasing" else 1]
     began = time.monotonic()
     options = PathOptions(
         max_rank=max(order), min_rank=min(order), solver=solver, budget="full", mu=mu, delta=delta, tol=tol,
@@ -109,7 +108,7 @@ def discrete_path(
                 if state.rank == rank or result.reason == "time":
                     break
             ahead = breakpoints(problem, U, state.XV, state.gram_V)
-            loss = view.loss(U, V) if view.is_single else state.loss
+            loss = view.evaluate(U, V) if view.is_single else state.loss
             visit = Visit(
                 start=0,
                 lam=0.0,
@@ -125,13 +124,14 @@ def discrete_path(
                 break
         unscaler = Unscaler(view, view.scaling, mu)
         points = tuple(map(unscaler.to_point, walked.solutions()))
-        spectral_norm = view.spectral_norm
+        rank_one_loss, energy = (value * view.loss_unit for value in (view.rank_one[2], view.energy))
     return RankPath(
         points=points,
         visits=tuple(walked.visits),
         shape=data.shape,
         squared_norm=data.squared_norm(),
-        spectral_norm=spectral_norm,
+        rank_one_loss=rank_one_loss,
+        energy=energy,
         mu=mu * unit,
         delta=delta * unit,
         complete=len(walked.visits) == len(order),

@@ -117,9 +117,12 @@ def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
 
 
 def open_data(
-    X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None
+    X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None, power: float = 0.5
 ) -> OpenedData:
-    """X whose loss is weighted as asked. Samples of weight zero are left out."""
+    """X whose loss is weighted as asked. Samples of weight zero are left out.
+
+    Weights w count like X and its fit times w^power: ½ with least squares, 1 with the Kullback-Leibler loss.
+    """
     if sample_weight is None and weights is None:
         return OpenedData(as_data(X, missing=missing))
     n, m = X.shape if hasattr(X, "shape") else np.shape(X)
@@ -138,7 +141,7 @@ def open_data(
         data = _weight(data, split.omega)
         if data.squared_norm() == 0.0:
             raise ValueError("X is zero wherever its weights are not: there is nothing to factorise.")
-    scaling = Scaling(split.alpha[:, None] ** -0.5, split.beta[:, None] ** -0.5)
+    scaling = Scaling(split.alpha[:, None] ** -power, split.beta[:, None] ** -power)
     return OpenedData(scaling.apply(data), scaling, weighted=True)
 
 

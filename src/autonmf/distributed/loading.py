@@ -80,11 +80,12 @@ def _project_chunk(project: Callable[[Any, Array], Array], V: Array, X: Any) -> 
 
 @contextmanager
 def open_data(
-    X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None
+    X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None, power: float = 0.5
 ) -> Iterator[OpenedData]:
     """X for as long as it is read: a Dask array occupies workers, perhaps of a cluster of our own."""
     if not is_dask(X):
-        yield open_local_data(X, missing=missing, sample_weight=sample_weight, weights=weights)
+        known = {"sample_weight": sample_weight, "weights": weights}
+        yield open_local_data(X, missing=missing, power=power, **known)
         return
     if sample_weight is not None or weights is not None:
         raise NotImplementedError("samples and entries of a Dask array cannot be weighted: pass X.compute()")

@@ -10,13 +10,26 @@ import os
 
 from autonmf.kernels import reference
 
-__all__ = ["BACKEND", "csr_times", "csr_transposed_times", "forward_step", "hals_sweeps", "whole_vectors"]
+__all__ = [
+    "BACKEND",
+    "csr_times",
+    "csr_transposed_times",
+    "forward_step",
+    "hals_sweeps",
+    "kl_pairs",
+    "kl_sweeps",
+    "pad_rows",
+    "whole_vectors",
+]
 
 BACKEND = "NumPy (no compiled kernels)"
 csr_times = reference.csr_times
 csr_transposed_times = reference.csr_transposed_times
 forward_step = reference.forward_step
 hals_sweeps = reference.hals_sweeps
+kl_pairs = reference.kl_pairs
+kl_sweeps = reference.kl_sweeps
+pad_rows = reference.pad_rows
 whole_vectors = reference.whole_vectors
 
 if os.environ.get("AUTONMF_KERNELS", "").lower() == "numpy":
@@ -32,4 +45,7 @@ else:
         csr_transposed_times = native.csr_transposed_times
         forward_step = native.forward_step
         hals_sweeps = native.hals_sweeps
+        kl_pairs = native.kl_pairs
+        kl_sweeps = native.kl_sweeps
+        pad_rows = native.pad_rows
         whole_vectors = native.whole_vectors

@@ -8,6 +8,7 @@
  * given the Gram matrix, so work goes in blocks of rows that stay in the first-level cache; within a block
  * every column is ten vector registers long.
  */
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,15 +28,50 @@
 #define REAL double
 #define INTEGER int64_t /* as wide as REAL */
 #define NAME(function) function##_f64
+#define MANTISSA_BITS 52
+#define ROOT_HALF 0x3fe6a09e667f3bcdLL /* the bits of sqrt(1/2) */
+#define LOG_TERMS 11                   /* of a series that is then exact to the last digits */
+#define TINY 1e-200                    /* no fit is smaller */
+#define FLOOR 1e-20                    /* no weight is smaller */
+#define UNPACK_LOW {0, 4, 2, 6}        /* parts of a transposition */
+#define UNPACK_HIGH {1, 5, 3, 7}
+#define PAIRS_LOW {0}
+#define PAIRS_HIGH {0}
+#define HALVES_LOW {0, 1, 4, 5}
+#define HALVES_HIGH {2, 3, 6, 7}
 #include "native_template.h"
+#include "kl_template.h"
 #undef REAL
 #undef INTEGER
 #undef NAME
+#undef MANTISSA_BITS
+#undef ROOT_HALF
+#undef LOG_TERMS
+#undef TINY
+#undef FLOOR
+#undef UNPACK_LOW
+#undef UNPACK_HIGH
+#undef PAIRS_LOW
+#undef PAIRS_HIGH
+#undef HALVES_LOW
+#undef HALVES_HIGH
 
 #define REAL float
 #define INTEGER int32_t
 #define NAME(function) function##_f32
+#define MANTISSA_BITS 23
+#define ROOT_HALF 0x3f3504f3
+#define LOG_TERMS 5
+#define TINY 1e-30f
+#define FLOOR 1e-12f
+#define UNPACK_LOW {0, 8, 1, 9, 4, 12, 5, 13}
+#define UNPACK_HIGH {2, 10, 3, 11, 6, 14, 7, 15}
+#define PAIRS_LOW {0, 1, 8, 9, 4, 5, 12, 13}
+#define PAIRS_HIGH {2, 3, 10, 11, 6, 7, 14, 15}
+#define HALVES_LOW {0, 1, 2, 3, 8, 9, 10, 11}
+#define HALVES_HIGH {4, 5, 6, 7, 12, 13, 14, 15}
 #include "native_template.h"
+#include "kl_template.h"
 #undef REAL
 #undef INTEGER
 #undef NAME

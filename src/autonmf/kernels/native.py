@@ -37,6 +37,12 @@ for _suffix in _SUFFIXES.values():
     for _product in ("csr_times", "csr_transposed_times"):
         getattr(_library, f"{_product}_{_suffix}").argtypes = [_size] * 3 + [_pointer] * 5
         getattr(_library, f"{_product}_{_suffix}").restype = None
+    _sweeps = [_pointer, _size, _pointer, _size, _pointer, ctypes.c_int, ctypes.c_double, _pointer]
+    for _kind, _of_X in (("sparse", [_size] * 2 + [_pointer] * 3), ("dense", [_size] * 3 + [_pointer])):
+        getattr(_library, f"kl_{_kind}_{_suffix}").argtypes = _of_X + _sweeps
+        getattr(_library, f"kl_{_kind}_{_suffix}").restype = ctypes.c_double
+    getattr(_library, f"kl_pairs_{_suffix}").argtypes = [_size, _size, _pointer, _pointer, _pointer]
+    getattr(_library, f"kl_pairs_{_suffix}").restype = None
     getattr(_library, f"forward_step_{_suffix}").argtypes = [
         _size, _size, _pointer, _pointer, _pointer, ctypes.c_double, ctypes.c_double, _pointer, _pointer,
     ]  # fmt: skip
@@ -100,6 +106,56 @@ def forward_step(block: Array, product: Array, gram: Array, mu: float, gamma: fl
         rank,
     )  # fmt: skip
     return forward, norms
+
+
+def kl_sweeps(
+    X: Any, other: Array, sums: Array, block: Array, sweeps: int, tol: float = 0.0, ratio: Array | None = None
+) -> float:
+    """See `autonmf.kernels.reference.kl_sweeps`. ``other`` must come from `pad_rows`."""
+    (n, rank), dtype = block.shape, block.dtype
+    lanes = VECTOR_BYTES // dtype.itemsize
+    if not (block.flags.f_contiguous and block.flags.writeable and other.flags.f_contiguous):
+        raise ValueError("the block is updated in place: it must be writeable, and factors Fortran-ordered")
+    if other.shape[0] % lanes or other.shape[1] != rank or not other.dtype == X.dtype == dtype:
+        raise ValueError("the other factor must be padded, and of the rank and the dtype of the block")
+    if X.shape[0] != n or not other.shape[0] - lanes < X.shape[1] <= other.shape[0]:
+        raise ValueError(f"X has the shape {X.shape}, the factors have {n} and {other.shape[0]} rows")
+    sums = np.ascontiguousarray(sums, dtype=np.float64)
+    if sums.shape not in ((rank,), (n, rank)):
+        raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
+    factors = (
+        other.ctypes.data, other.shape[0], sums.ctypes.data, rank if sums.ndim == 2 else 0,
+        block.ctypes.data, sweeps, tol, None if ratio is None else ratio.ctypes.data,
+    )  # fmt: skip
+    if isinstance(X, np.ndarray):
+        X = np.ascontiguousarray(X)
+        loss = getattr(_library, f"kl_dense_{_SUFFIXES[dtype]}")(n, X.shape[1], rank, X.ctypes.data, *factors)
+    else:
+        starts, columns = (np.ascontiguousarray(part) for part in (X.indptr, X.indices))
+        starts, columns = starts.astype(np.int64, copy=False), columns.astype(np.int32, copy=False)
+        pointers = starts.ctypes.data, columns.ctypes.data, X.data.ctypes.data
+        loss = getattr(_library, f"kl_sparse_{_SUFFIXES[dtype]}")(n, rank, *pointers, *factors)
+    if np.isnan(loss):
+        raise MemoryError(f"no memory for a row of X and {rank} components")
+    return float(loss)
+
+
+def pad_rows(factor: Array) -> Array:
+    """See `autonmf.kernels.reference.pad_rows`."""
+    n = whole_vectors(len(factor), factor.dtype)
+    padded = np.zeros((n, factor.shape[1]), dtype=factor.dtype, order="F")
+    padded[: len(factor)] = factor
+    return padded
+
+
+def kl_pairs(profiles: Array, sizes: Array) -> Array:
+    """See `autonmf.kernels.reference.kl_pairs`."""
+    profiles, sizes = np.asfortranarray(profiles), np.ascontiguousarray(sizes, dtype=np.float64)
+    rank = profiles.shape[1]
+    distances = np.empty((rank, rank))
+    function = getattr(_library, f"kl_pairs_{_SUFFIXES[profiles.dtype]}")
+    function(len(profiles), rank, profiles.ctypes.data, sizes.ctypes.data, distances.ctypes.data)
+    return distances
 
 
 def _alike(array: Array, block: Array) -> Array:

@@ -60,3 +60,89 @@ def csr_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
 def csr_transposed_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
     """Add X_rowsᵀ·F_rows to ``out``, for a CSR matrix X and C-ordered F and out."""
     out += X[rows].T @ factor[rows]
+
+
+TINY = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
+"""No fit is smaller than this."""
+
+FLOOR = {np.dtype(np.float64): 1e-20, np.dtype(np.float32): 1e-12}
+"""No weight is smaller than this: a fit that is zero where X is not could never grow."""
+
+
+def kl_sweeps(
+    X: Any, other: Array, sums: Array, block: Array, sweeps: int, tol: float = 0.0, ratio: Array | None = None
+) -> float:
+    r"""Coordinate descent on the Kullback-Leibler loss over each column of B in turn, in place.
+
+    The loss of a row x with the fit :math:`\lambda = \sum_k w_k h_k` is
+    :math:`\sum_j x_j\log(x_j/\lambda_j) - x_j + \sum_k w_k s_k`, with the sums s of the other factor's
+    columns, which may differ by row (n x r). With :math:`g = \sum_j x_j h_j/\lambda_j` and
+    :math:`q = \sum_j x_j h_j^2/\lambda_j^2` a weight becomes
+
+    .. math:: w + \frac gq\Bigl(\frac gs-1\Bigr) \text{ if } g > s, \qquad
+        \frac{w^2 q}{wq + s - g} \text{ if } g < s,
+
+    and neither step raises the loss (docs/theory.md). Sweeps over a row end when one moves less than ``tol``
+    of its fit. Rows without entries get weights of zero.
+
+    Returns
+    -------
+    float
+        Σ x log(x/λ) - x after the sweeps; with ``sweeps=0`` that of the given weights. ``ratio``, an array of
+        the shape of X or of its stored entries, gets x/λ.
+    """
+    dtype = block.dtype
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
+    sums = np.broadcast_to(np.asarray(sums, dtype=np.float64), block.shape)
+    fit = np.maximum(block @ other.T, TINY[dtype])
+    moving = np.ones(len(block), dtype=bool)
+    for _ in range(sweeps):
+        moved, size = np.zeros(len(block)), np.zeros(len(block))
+        for k in range(block.shape[1]):
+            part = other[:, k] / fit
+            g = np.sum(dense * part, axis=1, dtype=np.float64)
+            q = np.sum(dense * part * part, axis=1, dtype=np.float64)
+            w, s = block[:, k].astype(np.float64), sums[:, k]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                grown, shrunk = w + g / q * (g / s - 1.0), w * w * q / (w * q + s - g)
+            new = np.where((s > 0) & (g > s), grown, np.where((s > 0) & (g < s), shrunk, w))
+            new = np.maximum(new, FLOOR[dtype]).astype(dtype)
+            change = np.where(moving, new - block[:, k], 0).astype(dtype)
+            block[:, k] += change
+            least = np.outer(block[:, k], other[:, k]) + TINY[dtype]
+            fit = np.maximum(fit + np.outer(change, other[:, k]), least)
+            moved, size = moved + s * np.abs(change), size + s * block[:, k]
+        moving &= moved >= tol * size
+    if sweeps:
+        block[~dense.any(axis=1)] = 0.0
+    quotient = dense / fit
+    if ratio is not None:
+        rows, columns = (
+            (slice(None),) * 2
+            if dense is X
+            else (np.repeat(np.arange(len(fit)), np.diff(X.indptr)), X.indices)
+        )
+        ratio[:] = quotient[rows, columns]
+    positive = dense > 0
+    return float(np.sum(dense[positive] * (np.log(quotient[positive]) - 1.0), dtype=np.float64))
+
+
+def pad_rows(factor: Array) -> Array:
+    """The other factor as `kl_sweeps` needs it: with rows of zeros, so that columns fill whole vectors."""
+    return factor
+
+
+def kl_pairs(profiles: Array, sizes: Array) -> Array:
+    r"""How far the columns p of a factor are from their mixtures, for every pair (j, k).
+
+    :math:`\sum_i (p_{ij}-p_{ik})^2 / (\pi p_{ij} + (1-\pi) p_{ik})` with
+    :math:`\pi = s_j/(s_j+s_k)`, where s are the sizes; zero on the diagonal.
+    """
+    rank = profiles.shape[1]
+    distances = np.zeros((rank, rank))
+    for j in range(rank):
+        for k in range(j + 1, rank):
+            p, q, part = profiles[:, j], profiles[:, k], sizes[j] / (sizes[j] + sizes[k])
+            mixture = part * p + (1.0 - part) * q + TINY[profiles.dtype]
+            distances[j, k] = distances[k, j] = np.sum((p - q) ** 2 / mixture, dtype=np.float64)
+    return distances

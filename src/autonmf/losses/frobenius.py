@@ -20,7 +20,7 @@ import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data, row_blocks, unit_scaling, unscale
+from autonmf.data import Block, Data, Scaled, Scaling, Sparse, row_blocks, unit_scaling, unscale
 from autonmf.data.factors import (
     append_column,
     as_factor,
@@ -41,8 +41,9 @@ from autonmf.model.components import (
     combine_columns,
     find_cheapest_merger,
     inverse_scales,
+    split_strongest,
 )
-from autonmf.model.initial import check_factors, draw_factors, leading_triplet
+from autonmf.model.initial import draw_factors, explained_norm, leading_triplet
 from autonmf.model.nnls import solve_nnls, solve_nnls_each
 from autonmf.model.penalty import ColumnPenalty
 
@@ -81,6 +82,17 @@ class Problem:
     def step_size(self, gram: Array) -> float:
         """γ = τ + δ, with τ the Lipschitz constant of the block gradient."""
         return lipschitz(gram, self.mu) + self.delta
+
+    def start(self, U: Any, V: Array, XtU: Array | None = None) -> FrobeniusState:
+        """The iterate at given factors, at rest; Xᵀ U if it is known."""
+        return FrobeniusState.at(self, U, V, XtU=XtU).compact()
+
+    def restore(self, arrays: dict[str, Array]) -> FrobeniusState:
+        """The iterate whose `FrobeniusState.arrays` these are."""
+        U, V, XtU, gram_U = (arrays[name] for name in ("U", "V", "XtU", "gram_U"))
+        state = FrobeniusState.at(self, U, V, XtU=XtU, gram_U=gram_U)
+        XV = Lazy.known(arrays["XV"]) if "XV" in arrays else state.lazy_XV
+        return replace(state, gram_V=arrays["gram_V"], lazy_XV=XV)
 
 
 @dataclass(frozen=True)
@@ -187,14 +199,16 @@ class FrobeniusState:
         return FrobeniusState.at(self.problem, U, V, XtU=XtU, gram_U=gram_U).balance().compact()
 
     def split(self, rank: int) -> FrobeniusState:
-        more = rank - self.rank
-        if more <= 0:
+        if rank <= self.rank:
             return self
-        strongest = int(np.argmax(self.gram_U.diagonal() * self.gram_V.diagonal()))
-        parts = np.append(np.arange(self.U.shape[1]), np.full(more, strongest))
-        shares = np.where(parts == strongest, 1.0 / (1 + more), 1.0).astype(self.U.dtype)
-        U = scale_columns(take_columns(self.U, parts), shares)
-        return FrobeniusState.at(self.problem, U, take_columns(self.V, parts)).balance()
+        energies = self.gram_U.diagonal() * self.gram_V.diagonal()
+        return FrobeniusState.at(self.problem, *split_strongest(self.U, self.V, energies, rank)).balance()
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """What a checkpoint has to keep: a product that is made again later has other last bits."""
+        names = ("U", "V", "XtU", "gram_U", "gram_V", *(["XV"] if self.lazy_XV.is_known else []))
+        return {name: getattr(self, name) for name in names}
 
     def _transform(self, on_U: Callable[[Any], Any], on_V: Callable[[Any], Any]) -> FrobeniusState:
         """The same change of columns in a factor and in all that was made with it."""
@@ -288,14 +302,24 @@ class Frobenius:
     """½‖X - UVᵀ‖²."""
 
     name = "frobenius"
+    degree = 2  # the loss of c X and c U Vᵀ is c² times as large
+    weight_power = 0.5  # the loss with weights w is that of √w X and √w U Vᵀ
+    equilibrates = True
+    reads_entries = False
 
-    def start(self, data: Data, U: Any, V: Array, *, mu: float = 0.0) -> FrobeniusState:
-        return FrobeniusState.at(Problem(data, mu=mu), U, V).compact()
+    def prepare(self, data: Data, *, single: bool) -> Data:
+        """X, or a copy of its entries in single precision where it is sparse."""
+        if not single:
+            return data
+        inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
+        return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Sparse) else data
 
-    def initialize(self, data: Data, rank: int, init: Any, rng: np.random.Generator) -> tuple[Any, Array]:
-        """Initial factors: named ones are balanced, and scaled to their least-squares fit."""
-        if not isinstance(init, str):
-            return check_factors(data, init)
+    def pose(self, prepared: Data, **constants: float) -> Problem:
+        """Eq. (1) with the given μ and δ."""
+        return Problem(prepared, **constants)
+
+    def initialize(self, data: Data, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
+        """Initial factors by name, balanced and scaled to their least-squares fit."""
         U, V = draw_factors(data, rank, init, rng)
         fitted = float(np.sum(gram(U) * gram(V), dtype=np.float64))
         if fitted > 0:
@@ -303,9 +327,12 @@ class Frobenius:
         U, V = balance(U, V)
         return as_factor(U), as_factor(V)
 
-    def rank_one(self, data: Data, *, mu: float = 0.0) -> FrobeniusState:
+    def rank_one(self, data: Data) -> tuple[Any, Array, float]:
+        """The leading singular pair, with its singular value on the left."""
         u, sigma, v = leading_triplet(data)
-        return self.start(data, scale_columns(u, np.asarray(sigma, dtype=u.dtype)), v, mu=mu).balance()
+        explained = explained_norm(data, u, sigma, v)
+        loss = 0.5 * max(data.squared_norm() - explained**2, 0.0)
+        return scale_columns(u, np.asarray(sigma, dtype=u.dtype)), v, loss
 
     def value(self, data: Data, U: Any, V: Array) -> float:
         if not data.complete:

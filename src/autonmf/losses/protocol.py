@@ -78,20 +78,41 @@ class State(Protocol):
     def compact(self) -> Self:
         """Without components that are zero in both factors."""
 
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """What a checkpoint has to keep, by name; `Posed.restore` makes the iterate from it."""
+
+
+class Posed(Protocol):
+    """A loss and the data that it is of."""
+
+    def start(self, U: Any, V: Array) -> Any:
+        """The iterate at given factors, at rest."""
+
+    def restore(self, arrays: dict[str, Array]) -> Any:
+        """The iterate whose `State.arrays` these are."""
+
 
 class Loss(Protocol):
     """A measure of how far U Vᵀ is from X."""
 
-    name: str
+    name: str  # scikit-learn's
+    degree: int  # the loss of c X and c U Vᵀ is c^degree times as large
+    weight_power: float  # the loss with weights w is that of X and U Vᵀ times w^weight_power
+    reads_entries: bool  # whether products with X are not enough
+    equilibrates: bool  # whether the default rule reads a path of X with rows and columns of comparable norm
 
-    def start(self, data: Data, U: Any, V: Array, *, mu: float = 0.0) -> State:
-        """The iterate at given factors."""
+    def prepare(self, data: Data, *, single: bool) -> Any:
+        """X as the iterates read it, in single precision if that will do."""
 
-    def initialize(self, data: Data, rank: int, init: Any, rng: np.random.Generator) -> tuple[Any, Array]:
-        """Initial factors by name, balanced and of the scale of X, or those of the caller, checked."""
+    def pose(self, prepared: Any, **constants: float) -> Any:
+        """The problem that iterates solve: `Posed`."""
 
-    def rank_one(self, data: Data, *, mu: float = 0.0) -> State:
-        """The best iterate of rank one."""
+    def initialize(self, prepared: Any, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
+        """Initial factors by name, balanced and of the scale of X."""
+
+    def rank_one(self, data: Data) -> tuple[Any, Array, float]:
+        """The best factors of rank one, and their loss."""
 
     def value(self, data: Data, U: Any, V: Array) -> float:
         """The loss of given factors, in double precision."""

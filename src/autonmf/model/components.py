@@ -114,6 +114,14 @@ def combine_columns(array: Any, merger: Merger, weights: Array) -> Any:
     return result
 
 
+def split_strongest(U: Any, V: Array, sizes: Array, rank: int) -> tuple[Any, Array]:
+    """The factors with their largest component in equal parts, so that there are ``rank`` components."""
+    more, strongest = rank - V.shape[1], int(np.argmax(sizes))
+    parts = np.append(np.arange(V.shape[1]), np.full(more, strongest))
+    fractions = np.where(parts == strongest, 1.0 / (1 + more), 1.0).astype(V.dtype)
+    return scale_columns(take_columns(U, parts), fractions), take_columns(V, parts)
+
+
 class _Pair(NamedTuple):
     """The Gram matrix of two columns."""
 

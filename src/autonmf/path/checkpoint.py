@@ -21,17 +21,14 @@ import scipy
 
 from autonmf import kernels
 from autonmf._threads import one_pool
-from autonmf._types import Array, Lazy
+from autonmf._types import Array
 from autonmf.data import Data, Scaled, sums_of_squares
-from autonmf.losses import FrobeniusState, Problem
+from autonmf.losses.protocol import Posed
 from autonmf.path.grids import Stop
 from autonmf.path.journal import Entry, Journal
 from autonmf.path.options import PathOptions, default_max_rank
 from autonmf.path.result import Visit
 from autonmf.path.storage import read_visit
-
-ARRAYS = ("U", "V", "XtU", "gram_U", "gram_V")
-KNOWN = "XV"  # stored if it was computed: a product made again later has other last bits
 
 WITHOUT_EFFECT = {"n_jobs", "callback", "checkpoint", "random_state", "time_budget"}
 """Options that do not change what a complete path holds, or that are checked by themselves."""
@@ -237,22 +234,20 @@ class Track:
     records: list[Record] = field(default_factory=list)
     finished: bool = False  # nothing comes after the last record
 
-    def stops(self, problem: Problem) -> Iterator[tuple[Visit, float, FrobeniusState, int]]:
+    def stops(self, problem: Posed, shape: tuple[int, int]) -> Iterator[tuple[Visit, float, Any, int]]:
         """Visit, λ, state and number of each stop so far, one in memory at a time; once."""
         for count, record in enumerate(self.records, 1):
-            arrays = _unpack(record.entry, self.journal, problem.data.shape)
-            U, V, XtU, gram_U, gram_V = (arrays[name] for name in ARRAYS)
-            state = FrobeniusState.at(problem, U, V, XtU=XtU, gram_U=gram_U)
-            XV = Lazy.known(arrays[KNOWN]) if KNOWN in arrays else state.lazy_XV
-            yield record.visit, record.lam, replace(state, gram_V=gram_V, lazy_XV=XV), count
+            arrays = _unpack(record.entry, self.journal, shape)
+            try:
+                state = problem.restore(arrays)
+            except KeyError:
+                raise _invalid(self.journal) from None
+            yield record.visit, record.lam, state, count
         self.records.clear()
 
     def add(self, visit: Visit, stop: Stop) -> None:
         """Keep a stop."""
-        arrays = {name: getattr(stop.state, name) for name in ARRAYS}
-        if stop.state.lazy_XV.is_known:
-            arrays[KNOWN] = stop.state.XV
-        label, body = _pack(arrays)
+        label, body = _pack(stop.state.arrays)
         named = {"engine": self.engine, "start": self.start, "lam": stop.lam, "visit": list(visit)}
         self.journal.append_if_possible(named | label, body)
 
@@ -293,7 +288,7 @@ def _unpack(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[str,
         expected |= {"gram_U": (rank, rank), "gram_V": (rank, rank)}
         fits = all(array.shape == expected[name] for name, array in arrays.items())
         good = all(arrays[name].min() >= 0 and np.isfinite(arrays[name].max()) for name in ("U", "V"))
-        if not (fits and good and offset == len(body) and {*ARRAYS} <= {*arrays}):
+        if not (fits and good and offset == len(body)):
             raise ValueError
     except (KeyError, TypeError, ValueError, OverflowError):
         raise _invalid(journal) from None

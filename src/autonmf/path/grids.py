@@ -126,7 +126,7 @@ class ExactGrid:
         self, solver: Solver, problem: Problem, U: Any, V: Array, stopping: Stopping, lowest: int
     ) -> Task:
         """The first task of a path."""
-        return self._task(0.0, solver.init(problem.at(0.0), U, V), stopping, 1, lowest)
+        return self._task(0.0, solver.init(problem, U, V), stopping, 1, lowest)
 
     def reach(self, task: Task, result: Run) -> Stop:
         """The stop that the solution of a task is."""

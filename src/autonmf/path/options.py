@@ -13,9 +13,9 @@ import numpy as np
 
 from autonmf._types import Seed
 from autonmf.data.validation import MISSING
-from autonmf.losses import MU
+from autonmf.losses import FROBENIUS, MU, Loss, find_loss
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Grid
-from autonmf.solvers import SOLVERS, ActiveSet, Budget, Hals, Solver, Stopping, make_solver
+from autonmf.solvers import SOLVERS, ActiveSet, Budget, CountDescent, Hals, Solver, Stopping, make_solver
 
 GRIDS = ("exact", "adaptive")
 SOLVER_NAMES = ("auto", *SOLVERS)
@@ -50,6 +50,7 @@ class PathOptions:
 
     max_rank: int | None = None
     min_rank: int = 1
+    beta_loss: str | float = "frobenius"
     solver: str | Solver = "auto"
     grid: str = "exact"
     n_points: int = 30
@@ -93,8 +94,33 @@ class PathOptions:
         if not (pair or isinstance(self.init, str)):
             raise ValueError(f"init must be a name or a pair (U, V), got {type(self.init).__name__}")
         self.make_grid()
+        self._check_loss()
         if isinstance(self.make_solver(), Hals) and self.grid != "exact":
             raise ValueError('solver="hals" has no penalty to follow a grid of λ with; use grid="exact"')
+
+    def _check_loss(self) -> None:
+        """Refuse what only least squares has."""
+        if self.loss is FROBENIUS:
+            return
+        where = f"beta_loss={self.beta_loss!r}"
+        if self.solver != "auto":
+            raise ValueError(f'{where} is minimised by coordinate descent only; use solver="auto"')
+        if self.grid != "exact":
+            raise ValueError(f'{where} has no λ, which the adaptive grid consists of; use grid="exact"')
+        if self.engine == "compressed":
+            raise ValueError(f'{where} reads every entry of X, not a compression; use engine="auto"')
+        if self.mu != MU:
+            raise ValueError(f"{where} has no penalty on the factors; leave out mu")
+
+    @property
+    def loss(self) -> Loss:
+        """The loss by its name."""
+        return find_loss(self.beta_loss)
+
+    @property
+    def follows_equilibrated(self) -> bool:
+        """Whether the path is followed on X with rows and columns of comparable norm."""
+        return self.equilibrate and self.loss.equilibrates
 
     @property
     def too_heavy(self) -> str:
@@ -107,7 +133,8 @@ class PathOptions:
 
     def chosen_engine(self) -> str:
         """The engine. The paper's grid is followed as the paper has it: X is read at every step."""
-        return "direct" if self.engine == "auto" and self.grid != "exact" else self.engine
+        compressible = self.grid == "exact" and self.loss is FROBENIUS
+        return "direct" if self.engine == "auto" and not compressible else self.engine
 
     def deadline(self, began: float) -> float:
         """When the time budget is spent, by the clock that ``began`` was read from."""
@@ -116,6 +143,8 @@ class PathOptions:
     def make_solver(self) -> Solver:
         """The algorithm: by default HALS on the exact path, and PASM on the paper's grid."""
         if isinstance(self.solver, str) and self.solver == "auto":
+            if self.loss is not FROBENIUS:
+                return CountDescent()
             return Hals() if self.grid == "exact" else ActiveSet()
         return make_solver(self.solver)
 
@@ -155,6 +184,7 @@ class PathOptions:
         return {
             "solver": self.solver if isinstance(self.solver, str) else type(self.solver).__name__,
             "grid": self.grid,
+            "beta_loss": self.loss.name,
             "n_points": int(self.n_points),
             "budget": self.budget if isinstance(self.budget, str) else "custom",
             "tol": float(self.tol),

@@ -17,7 +17,7 @@ class PathPoint:
 
     U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖
     V: Array  # m x rank
-    loss: float  # ½‖X - UVᵀ‖²
+    loss: float  # for example ½‖X - UVᵀ‖²
     lam: float  # the λ at which the path reached it
     n_iter: int  # iterations spent at that λ
     on_X: bool = True  # False: the loss is that of a compression of X
@@ -44,7 +44,9 @@ class Visit(NamedTuple):
 class Evidence:
     """What a rule may look at: X and its equilibrated form Y along the path of Y.
 
-    Losses and squares are fractions of ‖X‖² and ‖Y‖².
+    Losses and squares are fractions of ‖X‖² and ‖Y‖². With the Kullback-Leibler loss the path is that of X,
+    losses are relative to rank one, and Y is X divided by the roots of the sums of its rows and columns; it
+    stands in for X, too.
     """
 
     shape: tuple[int, int]
@@ -54,6 +56,7 @@ class Evidence:
     spectrum: Array  # σ₁², σ₂², ... of Y; a few more than the largest rank
     spectrum_of_X: Array  # of X
     complete: bool = True  # False if the path was interrupted
+    max_confidence: float = 0.99  # a few hundred matrices of known rank do not tell more
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,8 @@ class RankPath:
     visits: tuple[Visit, ...]  # in the order of computation
     shape: tuple[int, int]
     squared_norm: float  # ‖X‖²
-    spectral_norm: float  # σ₁(X)
+    rank_one_loss: float  # the smallest of any rank-one matrix: ½(‖X‖² - σ₁²) with the Frobenius loss
+    energy: float  # what relative losses are fractions of: ½‖X‖², or the rank-one loss with counts
     mu: float
     delta: float
     complete: bool  # False if interrupted or stopped by a callback
@@ -82,13 +86,13 @@ class RankPath:
 
     @property
     def losses(self) -> Array:
-        """½‖X - UVᵀ‖² of the best solution at each of `ranks`."""
+        """The loss of the best solution at each of `ranks`, for example ½‖X - UVᵀ‖²."""
         return np.array([point.loss for point in self.points])
 
     @property
     def relative_losses(self) -> Array:
-        """`losses` divided by ½‖X‖²: the fraction of the energy of X that is not explained."""
-        return self.losses / (0.5 * self.squared_norm)
+        """`losses` divided by `energy`: what is not explained, as a fraction."""
+        return self.losses / self.energy
 
     @property
     def lambdas(self) -> Array:
@@ -96,9 +100,9 @@ class RankPath:
         return np.array([point.lam for point in self.points])
 
     @property
-    def rank_one_loss(self) -> float:
-        """½(‖X‖² - σ₁²), the smallest loss of any rank-one matrix."""
-        return 0.5 * max(self.squared_norm - self.spectral_norm**2, 0.0)
+    def beta_loss(self) -> str:
+        """The name of the loss."""
+        return str(self.settings.get("beta_loss", "frobenius"))
 
     def computed(self) -> RankPath:
         """The path with U as ordinary arrays; where X is a Dask array they are lazy Dask arrays."""

@@ -19,7 +19,7 @@ from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf.data import Data, OpenedData, as_rows
 from autonmf.data.factors import as_factor
 from autonmf.distributed import open_data
-from autonmf.losses import FROBENIUS
+from autonmf.losses import find_loss
 from autonmf.model.components import balance
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import Callback, PathOptions
@@ -28,6 +28,10 @@ from autonmf.path.unscale import Unscaler, find_plateaus
 from autonmf.path.view import View, prepare, prepare_like
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver
+
+
+COUNTS_CONFIDENCE = 0.85
+"""The largest confidence with the Kullback-Leibler loss: the rule's weights were fitted to least squares."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,8 @@ class SearchResult:
 
     def _present(self, point: PathPoint) -> PathPoint:
         """A point as the caller sees it. With weights the factors are of X, the loss is weighted."""
-        U, V = self.opened.present_rows(point.U, point.V, project_rows), point.V
+        project = partial(project_rows, beta_loss=self.path.beta_loss)
+        U, V = self.opened.present_rows(point.U, point.V, project), point.V
         if self.opened.weighted:
             factors = balance(*self.opened.scaling.to_original(U, V), sort=True)
             U, V = (as_factor(factor, point.V.dtype) for factor in factors)
@@ -113,7 +118,10 @@ def search(
             walked = walk(view).walk_all(keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
-        result = partial(_equilibrated_result, rng=rng) if options.equilibrate else _plain_result
+        result = _plain_result
+        if options.equilibrate:
+            by_loss = _equilibrated_result if options.loss.equilibrates else _result_with_evidence
+            result = partial(by_loss, rng=rng)
         try:
             return result(opened, view, walked, options, options.deadline(began))
         except KeyboardInterrupt:
@@ -129,6 +137,7 @@ def rank_path(
     max_rank: int | None = None,
     *,
     min_rank: int = 1,
+    beta_loss: str | float = "frobenius",
     solver: str | Solver = "auto",
     grid: str = "exact",
     n_points: int = 30,
@@ -169,6 +178,9 @@ def rank_path(
         largest rank of the path may be smaller.
     min_rank : int
         Where the path ends.
+    beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
+        The loss, as scikit-learn names it. "kullback-leibler", Σ x log(x/x̂) - x + x̂, is for counts. It is
+        minimised by coordinate descent on the exact path, and has neither λ nor μ.
     solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"} or Solver
         The algorithm. "auto" is "hals" (sweeps over the columns, with no penalty) on the exact path, and
         "pasm" on the adaptive grid. The last four are the paper's.
@@ -242,6 +254,7 @@ def rank_path(
     options = PathOptions(
         max_rank=max_rank,
         min_rank=min_rank,
+        beta_loss=beta_loss,
         solver=solver,
         grid=grid,
         n_points=n_points,
@@ -262,7 +275,7 @@ def rank_path(
         checkpoint=checkpoint,
         random_state=random_state,
     )
-    with open_data(X, missing=missing, weights=weights) as opened:
+    with open_data(X, missing=missing, weights=weights, power=options.loss.weight_power) as opened:
         opened.check_options(options)
         with open_checkpoint(options, opened.data) as (options, saved):
             found = search(opened, options, checkpoint=saved)
@@ -279,9 +292,9 @@ def _warn_of_rising_losses(stacklevel: int) -> None:
     warnings.warn("interrupted: losses may rise with the rank", RuntimeWarning, stacklevel=stacklevel)
 
 
-def project_rows(X: Any, V: Array) -> Array:
+def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Array:
     """U ≥ 0 minimising the loss for given rows of X, which are checked."""
-    return np.asarray(FROBENIUS.project(as_rows(X), V).W)
+    return np.asarray(find_loss(beta_loss).project(as_rows(X), V).W)
 
 
 def _plain_result(
@@ -290,9 +303,34 @@ def _plain_result(
     """The path of X from solutions of X in other units."""
     unscaler = Unscaler(view, view.scaling, options.mu, deadline)
     points = tuple(map(unscaler.to_point, walked.solutions()))
-    visits = tuple(_in_units_of_X(visit, view.scaling.unit) for visit in walked.sorted_visits())
-    path = _make_path(opened, view, view.spectral_norm, options, points, visits, walked.complete)
-    return SearchResult(opened, path, unscaler, plateaus=opened.keeps_rows_remote)
+    visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
+    path = _make_path(opened, view, options, points, visits, walked.complete)
+    return SearchResult(opened, path, unscaler, plateaus=_has_plateaus(options) and opened.keeps_rows_remote)
+
+
+def _result_with_evidence(
+    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any
+) -> SearchResult:
+    """The path of X, and its losses relative to rank one beside the spectrum that counts have."""
+    found = _plain_result(opened, view, walked, options, deadline)
+    path = found.path
+    spectrum = view.count_spectrum(int(path.ranks[-1]), rng)
+    losses = (
+        (1.0 - spectrum[0]) * path.losses / path.rank_one_loss
+        if path.rank_one_loss > 0
+        else 0.0 * path.losses
+    )
+    evidence = Evidence(
+        shape=opened.data.shape,
+        ranks=path.ranks,
+        losses=losses,
+        losses_of_X=losses,
+        spectrum=spectrum,
+        spectrum_of_X=spectrum,
+        complete=walked.complete,
+        max_confidence=COUNTS_CONFIDENCE,
+    )
+    return replace(found, path=replace(path, evidence=evidence))
 
 
 def _equilibrated_result(
@@ -305,9 +343,7 @@ def _equilibrated_result(
     spectrum = view.spectrum(largest.U, largest.V, largest.rank, rng)
     losses = _relative_losses(np.array([s.loss for s in solutions]), view.scaled, spectrum, ranks)
     plain = prepare_like(view, options)
-    path = _make_path(
-        opened, plain, plain.spectral_norm, options, (), _join_visits(walked, solutions), walked.complete
-    )
+    path = _make_path(opened, plain, options, (), _join_visits(walked, solutions), walked.complete)
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
     # Missing entries are filled in from the largest solution, which is then needed at once.
     n_now = int(np.searchsorted(ranks, HIGH_RANK)) + 1 if data.complete else len(ranks)
@@ -328,7 +364,7 @@ def _equilibrated_result(
 
 
 def _make_path(
-    opened: OpenedData, view: View, spectral_norm: float, options: PathOptions,
+    opened: OpenedData, view: View, options: PathOptions,
     points: tuple[PathPoint, ...], visits: tuple[Visit, ...], complete: bool,
 ) -> RankPath:  # fmt: skip
     return RankPath(
@@ -336,7 +372,8 @@ def _make_path(
         visits=visits,
         shape=opened.data.shape,
         squared_norm=opened.data.squared_norm(),
-        spectral_norm=spectral_norm,
+        rank_one_loss=view.rank_one[2] * view.loss_unit,
+        energy=view.energy * view.loss_unit,
         mu=options.mu * view.scaling.unit,
         delta=options.delta * view.scaling.unit,
         complete=complete,
@@ -355,9 +392,15 @@ def _relative_losses(losses: Array, data: Data, spectrum: Array, ranks: Array) -
     return np.asarray(relative)
 
 
-def _in_units_of_X(visit: Visit, unit: float) -> Visit:
+def _has_plateaus(options: PathOptions) -> bool:
+    """Whether there is a λ."""
+    return options.loss.name == "frobenius"
+
+
+def _in_units_of_X(visit: Visit, view: View) -> Visit:
+    square = view.scaling.unit**2
     return visit._replace(
-        lam=visit.lam * unit**2, loss=visit.loss * unit**2, next_lam=visit.next_lam * unit**2
+        lam=visit.lam * square, loss=visit.loss * view.loss_unit, next_lam=visit.next_lam * square
     )
 
 

@@ -10,17 +10,16 @@ import io
 import json
 import math
 import os
-import secrets
 import tokenize
 import zipfile
 from collections.abc import Callable
-from contextlib import suppress
 from os import PathLike
 from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy
 
+from autonmf._files import replace_file
 from autonmf._types import Array
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 
@@ -54,7 +53,8 @@ def describe_path(path: RankPath) -> dict[str, Any]:
         "version": VERSION,
         "shape": list(path.shape),
         "squared_norm": path.squared_norm,
-        "spectral_norm": path.spectral_norm,
+        "rank_one_loss": path.rank_one_loss,
+        "energy": path.energy,
         "mu": path.mu,
         "delta": path.delta,
         "complete": path.complete,
@@ -76,17 +76,8 @@ def write_archive(file: str | PathLike[str], header: dict[str, Any], arrays: dic
     target = os.fspath(file)
     if not os.path.isdir(folder := os.path.dirname(target) or "."):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", folder)
-    temporary = f"{target}.{secrets.token_hex(4)}.part"
-    try:
-        with open(temporary, "xb") as stream:
-            np.savez(stream, **members)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with replace_file(target) as stream:
+        np.savez(stream, **members)
 
 
 def read_archive(file: str | PathLike[str], form: str, read: Callable[[Archive, Any], Result]) -> Result:
@@ -141,7 +132,8 @@ def read_path(archive: Archive, header: Any) -> RankPath:
         visits=tuple(read_visit(values) for values in header["visits"]),
         shape=(n, m),
         squared_norm=check_size(header["squared_norm"]),
-        spectral_norm=check_size(header["spectral_norm"]),
+        rank_one_loss=check_size(header["rank_one_loss"]),
+        energy=check_size(header["energy"]),
         mu=check_size(header["mu"]),
         delta=check_size(header["delta"]),
         complete=check_kind(header["complete"], bool),
@@ -166,7 +158,7 @@ def _read_point(archive: Archive, index: int, fields: Any, shape: tuple[int, int
 
 def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
     columns = {name: getattr(evidence, name).tolist() for name in COLUMNS}
-    return columns | {"complete": evidence.complete}
+    return columns | {"complete": evidence.complete, "max_confidence": evidence.max_confidence}
 
 
 def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
@@ -175,7 +167,8 @@ def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
     columns = {name: _read_column(check_kind(fields, dict)[name]) for name in COLUMNS}
     if not len(columns["ranks"]) == len(columns["losses"]) >= len(columns["losses_of_X"]) > 0:
         raise ValueError("its evidence has not a loss for each rank")
-    return Evidence(shape, **columns, complete=check_kind(fields["complete"], bool))
+    most = check_size(fields.get("max_confidence", 0.99))
+    return Evidence(shape, **columns, complete=check_kind(fields["complete"], bool), max_confidence=most)
 
 
 def _read_column(values: Any) -> Array:

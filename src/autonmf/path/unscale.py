@@ -12,18 +12,19 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from autonmf.data import Scaling
-from autonmf.data.factors import as_factor, persist, scale_columns
-from autonmf.losses import FrobeniusState, Problem
+from autonmf.data.factors import as_factor, persist
+from autonmf.losses import FROBENIUS, FrobeniusState, Problem
 from autonmf.model.components import balance, column_norms
 from autonmf.path.grids import CROSSING, end_of_plateau
 from autonmf.path.result import PathPoint, RankPath, Visit
 from autonmf.path.view import View
 from autonmf.path.walk import Solution
-from autonmf.solvers import Hals
+from autonmf.solvers import CountDescent, Hals
 
 FALLBACK_STEPS = 3
 """Iterations after each component that the fallback adds; at high ranks as few as the path makes there."""
@@ -72,10 +73,10 @@ class Unscaler:
         U, V = self.scaling.to_original(U, V)
         if self.scaling.is_uniform:
             unit = self.scaling.unit
-            loss, lam = solution.loss * unit**2, solution.lam * unit**2
+            loss, lam = solution.loss * unit**view.loss.degree, solution.lam * unit**2
         else:
             U, V = persist(U), persist(V)
-            loss, lam = view.loss(*view.scaling.to_scaled(U, V)) * view.scaling.unit**2, 0.0
+            loss, lam = view.evaluate(*view.scaling.to_scaled(U, V)) * view.loss_unit, 0.0
         U, V = balance(U, V, sort=True)
         return PathPoint(U, V, loss, lam, solution.n_iter, view.compressed is None)
 
@@ -83,45 +84,44 @@ class Unscaler:
         """Whether a point explains less than the best one before it, or than rank one would."""
         if time.monotonic() > self.deadline:
             return False
-        energy = 0.5 * self.view.scaled.squared_norm() * self.view.scaling.unit**2
-        best = energy - 0.5 * self.view.spectral_norm**2 if before is None else before.loss
+        energy = self.view.energy * self.view.loss_unit
+        best = self.view.rank_one[2] * self.view.loss_unit if before is None else before.loss
         return point.loss > best + energy * (SINGLE if point.V.dtype == np.float32 else DOUBLE)
 
     def _objective(self, point: PathPoint) -> float:
         """Loss and ridge of a point, in the units of the view."""
-        unit = self.view.scaling.unit
+        if self.view.loss is not FROBENIUS:
+            return point.loss / self.view.loss_unit
         squares = sum(float(np.square(column_norms(factor)).sum()) for factor in (point.U, point.V))
-        return point.loss / unit**2 + 0.5 * self.mu * squares / unit
+        return point.loss / self.view.loss_unit + 0.5 * self.mu * squares / self.view.scaling.unit
 
-    def _grow(self, rank: int, before: PathPoint | None) -> FrobeniusState:
+    def _grow(self, rank: int, before: PathPoint | None) -> Any:
         """The greedy fallback with so many components, from the point before or the leading singular pair.
 
         Where nothing is left to explain, the strongest component is cut into equal parts.
         """
-        view, hals = self.view, Hals()
-        if before is None:
-            u, sigma, v = view.leading
-            U, V = scale_columns(u, np.asarray(sigma, dtype=u.dtype)), v
-        else:
-            U, V = view.scaling.to_scaled(before.U, before.V)
+        view, solver = self.view, Hals() if self.view.loss is FROBENIUS else CountDescent()
+        U, V = view.rank_one[:2] if before is None else view.scaling.to_scaled(before.U, before.V)
         U, V = (as_factor(factor, view.matrix.dtype, keep=False) for factor in (U, V))
-        # On workers the product with the compression in double precision is known from the loss.
-        XtU = None if view.compressed is None else view.compressed.left(U).astype(view.matrix.dtype)
-        state = FrobeniusState.at(Problem(view.matrix, mu=self.mu), U, V, XtU=XtU).compact().balance()
+        problem = view.loss.pose(view.matrix, mu=self.mu)
+        if view.compressed is None:
+            state = problem.start(U, V).balance()
+        else:  # on workers the product with it in double precision is known from the loss
+            state = problem.start(U, V, view.compressed.left(U).astype(view.matrix.dtype)).balance()
         while state.rank < rank:
             grown = state.grow()
-            for _ in range(min(FALLBACK_STEPS, hals.budget(grown.rank).fewest)):
-                grown = hals.step(grown)
+            for _ in range(min(FALLBACK_STEPS, solver.budget(grown.rank).fewest)):
+                grown = solver.step(grown)
             grown = grown.balance().compact()
             if grown.rank <= state.rank:  # it vanishes again: nothing but rounding errors is left
                 break
             state = grown
         return state.split(rank)
 
-    def _to_point_like(self, point: PathPoint, state: FrobeniusState) -> PathPoint:
+    def _to_point_like(self, point: PathPoint, state: Any) -> PathPoint:
         """A state of the view in place of a point, in the same precision."""
         view = self.view
-        loss = view.loss(state.U, state.V) * view.scaling.unit**2
+        loss = view.evaluate(state.U, state.V) * view.loss_unit
         factors = (as_factor(factor, point.V.dtype, keep=False) for factor in (state.U, state.V))
         U, V = balance(*view.scaling.to_original(*factors), sort=True)
         return replace(point, U=U, V=V, loss=loss)

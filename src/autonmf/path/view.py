@@ -19,13 +19,19 @@ from autonmf.data import (
     compress_onto,
     equilibration,
     unit_scaling,
+    unscale,
 )
 from autonmf.data.compressed import OVERSAMPLE
-from autonmf.data.factors import scale_rows
+from autonmf.data.factors import map_rows, scale_rows
 from autonmf.data.masked import Masked
-from autonmf.losses import FROBENIUS
-from autonmf.model.initial import explained_norm, leading_triplet
+from autonmf.losses import FROBENIUS, Loss
 from autonmf.path.options import PathOptions
+
+SINGLE_TOL = 1e-7
+"""Tolerances below this need double precision, too."""
+
+SINGLE_LOSS = 1e-3
+"""Losses of counts below this fraction of the rank-one loss need double precision."""
 
 GAIN = 2.0
 """Compression must make a product at least this many times cheaper to be worth its passes over X."""
@@ -43,6 +49,7 @@ class View:
     scaled: Data  # X'
     compressed: Compressed | None = None  # of X', in double precision
     precise: bool = True  # False: single precision will do, where that is faster
+    loss: Loss = FROBENIUS
 
     @property
     def engine(self) -> str:
@@ -56,35 +63,39 @@ class View:
     @property
     def is_single(self) -> bool:
         """Whether a search iterates in single precision."""
-        return self.compressed is not None or (not self.precise and _sparse_part(self.scaled) is not None)
+        if self.compressed is not None:
+            return True
+        return not self.precise and (self.loss is not FROBENIUS or isinstance(unscale(self.scaled), Sparse))
 
     @cached_property
-    def matrix(self) -> Data:
-        """What a search iterates on: X', or its compression or sparse entries in single precision."""
+    def matrix(self) -> Any:
+        """What a search iterates on: X' or its compression, perhaps in single precision."""
         if self.compressed is not None:
             return self.compressed.as_single()
-        if not self.is_single:
-            return self.scaled
-        sparse, scaling = self.scaled.data, self.scaled.scaling  # type: ignore[attr-defined]
-        return sparse.divide(scaling.a, scaling.b, np.float32)  # type: ignore[no-any-return]
+        return self.loss.prepare(self.scaled, single=self.is_single)
 
     @cached_property
-    def leading(self) -> tuple[Any, float, Array]:
-        """The leading singular triplet of X'."""
-        return leading_triplet(self.double)
+    def rank_one(self) -> tuple[Any, Array, float]:
+        """The best factors of X' of rank one, and their loss."""
+        return self.loss.rank_one(self.double)
 
-    @cached_property
-    def spectral_norm(self) -> float:
-        """σ₁(X) if X' is X in other units."""
-        return explained_norm(self.double, *self.leading) * self.scaling.unit
+    @property
+    def loss_unit(self) -> float:
+        """What losses of X' are multiplied by to be losses of X, if X' is X in other units."""
+        return self.scaling.unit**self.loss.degree
 
-    def loss(self, U: Any, V: Array) -> float:
+    @property
+    def energy(self) -> float:
+        """What relative losses of X' are fractions of."""
+        return 0.5 * self.scaled.squared_norm() if self.loss is FROBENIUS else self.rank_one[2]
+
+    def evaluate(self, U: Any, V: Array) -> float:
         """The loss of factors of X', in double precision."""
-        return FROBENIUS.value(self.double, U, V)
+        return self.loss.value(self.double, U, V)
 
     def direct(self) -> View:
-        """The same without compression."""
-        return replace(self, compressed=None)
+        """The same without compression, and with losses of counts in double precision."""
+        return replace(self, compressed=None, precise=self.precise or self.loss is not FROBENIUS)
 
     def is_unreliable(self, U: Any, V: Array, loss: float) -> bool:
         """Whether the loss of a solution through the compression is far from that on X'.
@@ -94,7 +105,7 @@ class View:
         below the one through the compression. X' itself is read only where a bound does not tell.
         """
         if self.compressed is None:
-            return False
+            return self.is_single and self.loss is not FROBENIUS and loss < SINGLE_LOSS * self.energy
         U, V = (factor.astype(np.float64) for factor in (U, V))
         energy = 0.5 * self.scaled.squared_norm()
         tolerance = UNRELIABLE * V.shape[1]
@@ -112,6 +123,22 @@ class View:
         squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
         return np.asarray(np.maximum(squares, 0.0) / energy)
 
+    def count_spectrum(self, rank: int, rng: np.random.Generator) -> Array:
+        """The leading squared singular values of diag(r)^-½ X' diag(c)^-½, as fractions of its energy.
+
+        With the sums r and c of rows and columns, entries of counts have comparable variances, and the first
+        singular pair is the best fit of rank one.
+        """
+        (n, m), data = self.scaled.shape, self.scaled
+        rows = data.right(np.ones((m, 1), data.dtype, order="F"))
+        columns = data.left(np.ones((n, 1), data.dtype, order="F"))
+        scaled = Scaling(map_rows(_root, rows), _root(columns)).apply(data)
+        leading = compress(
+            scaled.completed_at(*self.rank_one[:2]) if not data.complete else scaled, rank, rng
+        )
+        squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
+        return np.asarray(np.maximum(squares, 0.0) / scaled.squared_norm())
+
     def without_X(self, most: int) -> View | None:
         """The same with its compression in place of X, or a copy of at most so many bytes.
 
@@ -123,9 +150,9 @@ class View:
 
 def prepare(data: Data, options: PathOptions, rank: int, rng: np.random.Generator) -> View:
     """X scaled as the options say, and compressed for a search from ``rank`` where that pays."""
-    scaling = unit_scaling(data) if options.scale or options.equilibrate else Scaling()
+    scaling = unit_scaling(data) if options.scale or options.follows_equilibrated else Scaling()
     scaled = scaling.apply(data)
-    if options.equilibrate:
+    if options.follows_equilibrated:
         for choose_scaling in (equilibration, unit_scaling):
             step = choose_scaling(scaled)
             scaling, scaled = scaling.then(step), step.apply(scaled)
@@ -148,11 +175,16 @@ def prepare_like(view: View, options: PathOptions) -> View:
 
 def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> View:
     n, m = data.shape
-    if options.grid == "exact" and n < m:  # the longer side first
+    flip = options.grid == "exact" and n < m  # the longer side first
+    if options.loss.reads_entries and not hasattr(unscale(scaled), "T"):
+        flip = isinstance(scaled, Scaled) and scaled.scaling.transposed  # the side that can be read
+    if flip:
         transpose = Scaling(transposed=True)
         scaling, scaled = scaling.then(transpose), transpose.apply(scaled)
     precise = not options.equilibrate or options.chosen_engine() == "direct"
-    return View(data, scaling, scaled, precise=precise)
+    if options.loss is not FROBENIUS:
+        precise = options.engine == "direct" or options.tol < SINGLE_TOL
+    return View(data, scaling, scaled, precise=precise, loss=options.loss)
 
 
 def _compresses(scaled: Data, options: PathOptions, rank: int) -> bool:
@@ -169,9 +201,9 @@ def _compresses(scaled: Data, options: PathOptions, rank: int) -> bool:
     return engine == "compressed" or (engine == "auto" and pays)
 
 
-def _sparse_part(scaled: Data) -> Sparse | None:
-    inner = scaled.data if isinstance(scaled, Scaled) else scaled
-    return inner if isinstance(inner, Sparse) else None
+def _root(sums: Array) -> Array:
+    """Their roots, and one where they are zero."""
+    return np.sqrt(np.where(sums > 0, sums, 1.0))
 
 
 def _copy(scaled: Data, most: int) -> Data | None:

@@ -17,7 +17,9 @@ import numpy as np
 
 from autonmf._types import Array, cached_property
 from autonmf.data import OpenedData
-from autonmf.losses import FROBENIUS, Problem
+from autonmf.losses import FROBENIUS
+from autonmf.losses.protocol import Posed
+from autonmf.model.initial import check_factors
 from autonmf.path.checkpoint import Checkpoint, Track
 from autonmf.path.grids import Grid, Stop, Task
 from autonmf.path.options import PathOptions, Progress
@@ -105,7 +107,7 @@ class Walker:
     @cached_property
     def grid(self) -> Grid:
         later = self.options.equilibrate or self.opened.keeps_rows_remote
-        return self.options.make_grid(lambdas=not later)
+        return self.options.make_grid(lambdas=not later and self.options.loss is FROBENIUS)
 
     def walk_all(self, *, keep_partial: bool) -> Walked:
         """Walk from every initial point, one after another or in threads; not from one after the time is up.
@@ -144,7 +146,7 @@ class Walker:
     def walk(self, index: int) -> None:
         """Follow the grid from one initial point."""
         options, grid = self.options, self.grid
-        problem = Problem(self.view.matrix, mu=options.mu, delta=options.delta)
+        problem = options.loss.pose(self.view.matrix, mu=options.mu, delta=options.delta)
         track = self.checkpoint.track(self.view.engine, index) if self.checkpoint else None
         last = self._resume(problem, track) if track else None
         if last is None and index > 0 and time.monotonic() > options.deadline(self.began):
@@ -178,10 +180,10 @@ class Walker:
             if track:
                 track.finish()
 
-    def _resume(self, problem: Problem, track: Track) -> Stop | None:
+    def _resume(self, problem: Posed, track: Track) -> Stop | None:
         """The last stop of a checkpoint, after taking in all of them; None if there is none."""
         last: Stop | None = None
-        for visit, lam, state, count in track.stops(problem):
+        for visit, lam, state, count in track.stops(problem, self.view.double.shape):
             run_before = Run(self.grid.solution(state), visit.n_iter, visit.reason)
             last = self.grid.resume(lam, state, run_before, count)
             self._keep(last, visit, visit.loss)
@@ -194,8 +196,8 @@ class Walker:
         options, view = self.options, self.view
         rng = deepcopy(self.generators[index])  # a search that is repeated begins at the same point
         if isinstance(options.init, str):
-            return FROBENIUS.initialize(view.matrix, self.max_rank, options.init, rng)
-        given = FROBENIUS.initialize(self.opened.data, self.max_rank, options.init, rng)
+            return options.loss.initialize(view.matrix, self.max_rank, options.init, rng)
+        given = check_factors(self.opened.data, options.init)
         U, V = self.opened.scaling.then(view.scaling).to_scaled(*given)
         dtype = view.matrix.dtype
         return np.asfortranarray(U, dtype), np.asfortranarray(V, dtype)
@@ -228,7 +230,7 @@ class Walker:
         if not self.view.is_single:
             return float(state.loss)
         if self.view.precise or not state.has_digits:
-            return self.view.loss(state.U, state.V)
+            return self.view.evaluate(state.U, state.V)
         return float(state.quick_loss)
 
     def _keep(self, stop: Stop, visit: Visit, loss: float) -> None:
@@ -237,7 +239,7 @@ class Walker:
 
     def _check_compression(self, stop: Stop, loss: float) -> None:
         """Whether the first solution of a path can be trusted."""
-        if self.options.chosen_engine() != "auto":
+        if self.options.engine != "auto":
             return
         if self.view.is_unreliable(stop.run.state.U, stop.run.state.V, loss):
             raise CompressionUnreliable
@@ -269,7 +271,7 @@ class Reporter:
             max_rank=walker.max_rank,
             rank=state.rank,
             iteration=iteration,
-            relative_loss=2.0 * state.quick_loss / walker.view.scaled.squared_norm(),
+            relative_loss=state.quick_loss / walker.view.energy,
             seconds=time.monotonic() - walker.began,
         )
         if not walker.stop.is_set() and self.callback(progress):

@@ -107,7 +107,7 @@ class Result:
     def relative_loss(self, rank: int) -> float:
         """‖X - UVᵀ‖²/‖X‖² of the factors shown."""
         loss = self.loss if self.factors(rank) is self.final else self.path.at_rank(rank).loss
-        return float(2.0 * loss / self.path.squared_norm)
+        return float(loss / self.path.energy)
 
 
 def _compute_weights(model: Any, X: Any) -> tuple[Data, Array]:

@@ -40,8 +40,8 @@ MAX_LOG_AFTER, MAX_LOG_BEFORE = 1.0, 0.5
 RANK_ONE_BONUS, NOT_NOISE_PENALTY, DROP_ELSEWHERE_PENALTY = 9.0, 16.0, 10.0
 """The bonus of rank one; what it loses per decade of its noise ratio, and of a drop ratio elsewhere."""
 
-MAX_CONFIDENCE = 0.99
-"""The largest confidence: a few hundred matrices of known rank do not tell more."""
+MAX_CONFIDENCE = Evidence.max_confidence
+"""The largest confidence with least squares."""
 
 CREDIBLE_MASS = 0.9
 """The plausible ranks are the likeliest ones that together have this probability."""
@@ -77,7 +77,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "probability": probabilities,
         },
         plausible=plausible_ranks(probabilities),
-        confidence=min(float(probabilities[best]), MAX_CONFIDENCE) if len(probabilities) > 1 else None,
+        confidence=min(float(probabilities[best]), evidence.max_confidence) if len(probabilities) > 1 else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
 

@@ -33,7 +33,7 @@ def marginal_rule(path: RankPath, tau: float = 5.0) -> RankEstimate:
     """The first rank whose drop is more than ``tau`` times the next rank's."""
     check_tau(tau)
     ranks, losses = _start_at_rank_one(path)
-    drops = _compute_drops(ranks, losses, 0.5 * path.squared_norm)
+    drops = _compute_drops(ranks, losses, path.energy)
     ratios = _compute_ratios(drops)
     evidence = {"rank": ranks, "loss": losses, "drop": drops, "drop_ratio": ratios}
     above = np.flatnonzero(ratios > tau)
@@ -84,7 +84,7 @@ def _start_at_rank_one(path: RankPath) -> tuple[Array, Array]:
     ranks = np.concatenate([[1], path.ranks[beyond]])
     losses = np.concatenate([[path.rank_one_loss], path.losses[beyond]])
     best = np.minimum.accumulate(losses)
-    solved = losses <= best + NEGLIGIBLE * 0.5 * path.squared_norm
+    solved = losses <= best + NEGLIGIBLE * path.energy
     return ranks[solved], best[solved]
 
 

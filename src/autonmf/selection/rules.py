@@ -95,7 +95,7 @@ def evaluate_on_X(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
 def _evaluate(point: PathPoint, data: Data) -> PathPoint:
     scaling = unit_scaling(data)  # squares of large entries may not fit single precision
     U, V = (factor.astype(data.dtype) for factor in scaling.to_scaled(point.U, point.V))
-    loss = FROBENIUS.value(scaling.apply(data), U, V) * scaling.unit**2
+    loss = FROBENIUS.value(scaling.apply(data), U, V) * scaling.unit**2  # only these are compressed
     return replace(point, loss=loss, on_X=True)
 
 

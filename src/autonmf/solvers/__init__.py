@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autonmf.solvers.coordinate import HIGH_RANK, ActiveSet, Hals
+from autonmf.solvers.coordinate import HIGH_RANK, ActiveSet, CountDescent, Hals
 from autonmf.solvers.driver import Budget, History, Observer, Run, Solver, Stopping, run
 from autonmf.solvers.inertial import Inertial, NesterovInertia, NoInertia, ProvableInertia
 
@@ -11,6 +11,7 @@ __all__ = [
     "SOLVERS",
     "ActiveSet",
     "Budget",
+    "CountDescent",
     "Hals",
     "History",
     "Inertial",

@@ -1,0 +1,77 @@
+"""X cut into a few blocks of rows, each in one piece of memory, for losses that read every entry again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data.dense import Dense
+from autonmf.data.masked import Masked, MaskedSparse
+from autonmf.data.protocol import Data, RowBlocks, is_sparse, row_blocks
+from autonmf.data.scaling import Scaled, Scaling
+from autonmf.data.sparse import Sparse
+
+COUNT = 16
+"""Blocks: enough to keep a few threads busy to the end, few enough to be large."""
+
+
+class InBlocks(RowBlocks):
+    """Scaled rows in memory of our own: CSR matrices or C-ordered arrays, in the precision of a search."""
+
+    def __init__(self, X: Any, weights: Array | Masked | MaskedSparse | None) -> None:
+        self.shape = X.shape[0], X.shape[1]
+        self.dtype = X.dtype
+        self.complete = weights is None
+        self._weights = weights
+        rows = X.indptr.astype(np.int64) if is_sparse(X) else X.shape[1] * np.arange(len(X) + 1)
+        # As many entries in each block; which rows it has depends on X alone.
+        ends = np.searchsorted(rows, np.linspace(0, rows[-1], COUNT + 1)[1:-1])
+        edges = np.unique(np.concatenate([[0], ends, [self.shape[0]]]))
+        self._rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
+        self._parts = {rows.start: X[rows] for rows in self._rows}
+
+    @property
+    def blocks(self) -> list[slice]:
+        return self._rows
+
+    def read(self, rows: slice) -> Any:
+        return self._parts[rows.start]
+
+    def read_weights(self, rows: slice) -> Array | None:
+        if self._weights is None:
+            return None
+        if isinstance(self._weights, np.ndarray):
+            return self._weights[rows]
+        return self._weights.read_weights(rows)
+
+
+def cut_into_blocks(data: Data, dtype: Any) -> tuple[InBlocks, InBlocks] | None:
+    """The rows and the columns of scaled data in memory; None where X lies elsewhere."""
+    inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
+    if isinstance(inner, Sparse):
+        rows = _divide(inner, scaling, dtype)
+        return InBlocks(rows, None), InBlocks(rows.T.tocsr(), None)
+    if isinstance(inner, MaskedSparse):
+        rows = _divide(inner.known, scaling, dtype)
+        return InBlocks(rows, inner), InBlocks(rows.T.tocsr(), inner.T)
+    if not isinstance(inner, Dense | Masked):
+        return None
+    X = np.empty(inner.shape, dtype=dtype)
+    for part in row_blocks(inner.shape):
+        a = scaling.a[part] if np.ndim(scaling.a) else scaling.a
+        X[part] = inner.X[part] / a / np.asarray(scaling.b).T
+    weights = None if isinstance(inner, Dense) else np.ascontiguousarray(inner.weights)
+    columns = None if weights is None else np.ascontiguousarray(weights.T)
+    return InBlocks(X, weights), InBlocks(np.ascontiguousarray(X.T), columns)
+
+
+def _divide(sparse: Sparse, scaling: Scaling, dtype: Any) -> Any:
+    """Scaled entries of a sparse X, in CSR format; indices are shared with X where they can be."""
+    X = sparse.divide(scaling.a, scaling.b, dtype).X.tocsr()
+    if (X.data == 0).any():
+        X = X.copy()
+        X.eliminate_zeros()
+    return X

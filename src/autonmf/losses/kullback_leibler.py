@@ -1,0 +1,517 @@
+r"""The Kullback-Leibler loss, for counts.
+
+.. math:: \sum_{ij} x_{ij}\log\frac{x_{ij}}{\lambda_{ij}} - x_{ij} + \lambda_{ij}, \qquad \lambda = UV^\top,
+
+is up to a constant the negative log-likelihood of Poisson counts with the means λ.
+
+Zeros of X enter only through the sums of the factors, so a step reads the positive entries of X alone. Rows
+are independent given V, and columns given U: both are updated by the same `autonmf.kernels.kl_sweeps`. With
+weights ω of the entries, zero where one is missing, the loss is
+:math:`\sum\omega(x\log(x/\lambda)-x+\lambda)`: x becomes ωx, and the sums of a factor differ by row.
+
+Where the columns of X cannot be read (files, clusters), V takes the multiplicative step of Lee and Seung from
+sums over blocks of rows, in the pass that updates U.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from autonmf import kernels
+from autonmf._types import Array, Lazy, cached_property
+from autonmf.data import Block, Data
+from autonmf.data.blocks import cut_into_blocks
+from autonmf.data.factors import (
+    append_column,
+    as_factor,
+    map_rows,
+    persist,
+    scale_columns,
+    sum_rows,
+    take_columns,
+)
+from autonmf.data.protocol import is_sparse
+from autonmf.losses.protocol import Projection
+from autonmf.model.components import split_strongest
+from autonmf.model.initial import draw_factors
+
+FIRST_STEPS = 3
+"""Multiplicative steps from a random point, which is far from any solution."""
+
+START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
+"""Extrapolation (Ang and Gillis, 2019): its first factor β, how it and its limit grow, and how it shrinks."""
+
+LEAST = 0.05
+"""An extrapolated entry is at least this fraction of the entry."""
+
+SMALL_LOSS = 1e-3
+"""Losses below this fraction of Σx are evaluated in double precision."""
+
+PROJECTION_SWEEPS, PROJECTION_TOL = 5000, 1e-11
+"""Sweeps for given components: at most so many, until one moves less than this fraction of the fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountProblem:
+    """X as the sweeps read it."""
+
+    rows: Any  # of `Data` it has shape, dtype and map_blocks
+    columns: Any  # the same of Xᵀ; None: only rows of X can be read
+    row_sums: Any  # n x 1
+    column_sums: Array  # m x 1
+    constant: float  # what weights add to the loss, whatever the fit
+
+    @staticmethod
+    def of(data: Data, dtype: Any) -> CountProblem:
+        """X in the precision of a search; a copy in memory, or X itself where it lies elsewhere."""
+        n, m = data.shape
+        blocks = cut_into_blocks(data, dtype)
+        row_sums = data.right(np.ones((m, 1), data.dtype, order="F"))
+        column_sums = data.left(np.ones((n, 1), data.dtype, order="F"))
+        constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
+        rows, columns = (data, None) if blocks is None else blocks
+        return CountProblem(rows, columns, persist(row_sums), column_sums, constant)
+
+    @property
+    def dtype(self) -> Any:
+        return self.rows.dtype
+
+    @cached_property
+    def total(self) -> float:
+        """Σ ωx."""
+        return float(self.column_sums.sum(dtype=np.float64))
+
+    def start(self, U: Any, V: Array) -> CountState:
+        """The iterate at given factors."""
+        return CountState(self, U, V).compact()
+
+    def restore(self, arrays: dict[str, Array]) -> CountState:
+        """The iterate whose `CountState.arrays` these are."""
+        return CountState(self, arrays["U"], arrays["V"])
+
+    def value(self, U: Any, V: Array) -> float:
+        """The loss, in the precision of the factors."""
+        return _evaluate(self.rows, U, V) + self.constant
+
+
+@dataclass(frozen=True, eq=False)
+class Momentum:
+    """What extrapolation remembers."""
+
+    U: Array  # the last update of U, before it was extrapolated
+    V: Array  # that of V
+    V_ahead: Array  # V extrapolated, where its next sweep starts
+    beta: float
+    limit: float
+
+
+@dataclass(frozen=True, eq=False)
+class CountState:
+    """One iterate."""
+
+    problem: CountProblem
+    U: Any  # n x r
+    V: Array  # m x r
+    known_loss: float | None = None  # at (U, V), or a bound on it where V was updated after the last pass
+    is_bound: bool = False
+    momentum: Momentum | None = None  # None: at rest
+
+    @property
+    def rank(self) -> int:
+        return int(self.V.shape[1])
+
+    @cached_property
+    def loss(self) -> float:
+        if self.known_loss is None or self.is_bound or not self.has_digits:
+            return max(self._evaluate(), 0.0)
+        return self.known_loss
+
+    @property
+    def quick_loss(self) -> float:
+        return self.loss if self.known_loss is None else max(self.known_loss, 0.0)
+
+    @property
+    def has_digits(self) -> bool:
+        known = self.known_loss
+        return known is None or self.problem.dtype == np.float64 or known > SMALL_LOSS * self.problem.total
+
+    @property
+    def loss_error(self) -> float:
+        return float(np.finfo(self.problem.dtype).eps) * self.problem.total
+
+    @property
+    def precise_loss(self) -> Lazy[float]:
+        return Lazy.known(self.quick_loss) if self.is_bound else Lazy(self._evaluate)
+
+    @property
+    def objective(self) -> float:
+        return self.quick_loss
+
+    @property
+    def projected_gradient_norm(self) -> float:
+        """Not used to stop: coordinate descent stops when the loss or the factors have settled."""
+        return float("inf")
+
+    def _evaluate(self) -> float:
+        U, V = (factor.astype(np.float64) for factor in (self.U, self.V))
+        return self.problem.value(U, V)
+
+    def sweep(self, count: int) -> CountState:
+        """Sweeps over U, then over V, each extrapolated; from the last iterate again if the loss rises."""
+        problem = self.problem
+        if problem.columns is None:
+            return self._sweep_rows(count)
+        before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
+        if before is None:
+            return self._sweep_plainly(count, START, 1.0)
+        U, _ = _sweep(problem.rows, self.U, before.V_ahead, count)
+        U_ahead = _extrapolate(U, before.U, before.beta)
+        V, loss = _sweep(problem.columns, before.V_ahead, U_ahead, count)
+        loss += problem.constant
+        if not loss <= best:
+            return self._sweep_plainly(count, before.beta / SHRINK, before.beta)
+        ahead = _extrapolate(V, before.V, before.beta)
+        beta, limit = min(before.limit, GROWTH * before.beta), min(1.0, LIMIT_GROWTH * before.limit)
+        return replace(self, U=U_ahead, V=V, known_loss=loss, momentum=Momentum(U, V, ahead, beta, limit))
+
+    def _sweep_plainly(self, count: int, beta: float, limit: float) -> CountState:
+        problem = self.problem
+        assert problem.columns is not None
+        U, _ = _sweep(problem.rows, self.U, self.V, count)
+        V, loss = _sweep(problem.columns, self.V, U, count)
+        loss += problem.constant
+        if self.known_loss is not None and loss > self.known_loss:  # by rounding: there is nothing to gain
+            return replace(self, momentum=None)
+        return replace(self, U=U, V=V, known_loss=loss, momentum=Momentum(U, V, V, beta, limit))
+
+    def _sweep_rows(self, count: int) -> CountState:
+        """Sweeps over U and a multiplicative step on V, in one pass over X."""
+        V = self.V
+        other, sums = kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64)
+        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, V, other, sums, count)
+        m = len(V)
+        numerator, denominator, loss = parts[:m], parts[m : 2 * m], float(parts[-1, 0])
+        V = np.asfortranarray(V * _quotient(numerator, denominator), dtype=V.dtype)
+        bound = loss + self.problem.constant
+        return replace(self, U=persist(U), V=V, known_loss=bound, is_bound=True)
+
+    def multiply(self) -> CountState:
+        """The multiplicative step of Lee and Seung on U, then on V."""
+        rows, V = self.problem.rows, self.V
+        U = persist(rows.map_blocks(_multiply_block, self.U, V)[0])
+        parts = rows.map_blocks(
+            _sweep_and_sum_block, U, V, kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64), 0
+        )[1]
+        V = np.asfortranarray(V * _quotient(parts[: len(V)], parts[len(V) : 2 * len(V)]), dtype=V.dtype)
+        return CountState(self.problem, U, V)
+
+    def merge(self) -> CountState:
+        """The two components whose merger costs least, as one.
+
+        w = w_j|h_j| + w_k|h_k| and h = (|w_j|h_j + |w_k|h_k)/(s_j + s_k), with s = |w||h|, keep the sums of
+        rows and columns that the two components have together.
+        """
+        a, b = _sums(self.U), _sums(self.V)
+        j, k = self.cheapest_pair()
+        s = a * b
+        total = s[j] + s[k] or 1.0
+        keep = [i for i in range(self.rank) if i not in (j, k)]
+        mix_U, mix_V = np.zeros((self.rank, 1)), np.zeros((self.rank, 1))
+        mix_U[[j, k], 0], mix_V[[j, k], 0] = (b[j], b[k]), (a[j] / total, a[k] / total)
+        U = _replace_columns(self.U, keep, mix_U)
+        V = _replace_columns(self.V, keep, mix_V)
+        return CountState(self.problem, persist(U), V).balance()
+
+    def cheapest_pair(self) -> tuple[int, int]:
+        """The pair whose merger raises the loss least, by `merger_costs`."""
+        costs = self.merger_costs()
+        np.fill_diagonal(costs, np.inf)
+        j, k = np.unravel_index(int(np.argmin(costs)), costs.shape)
+        return int(j), int(k)
+
+    def merger_costs(self) -> Array:
+        r"""Estimates :math:`AB/(A+B)` of what the merger of every pair costs.
+
+        A is the second-order expansion of the loss between the two components and their merger. B is the same
+        in the metric of the best fit of rank one, which knows what the other components explain.
+        """
+        a, b = (np.maximum(_sums(factor), np.finfo(np.float64).tiny) for factor in (self.U, self.V))
+        s = a * b
+        P = scale_columns(self.U, (1.0 / a).astype(self.V.dtype))
+        Q = scale_columns(self.V, (1.0 / b).astype(self.V.dtype))
+        together = np.add.outer(s, s)
+        part = np.multiply.outer(s, s) / together**2  # π(1 - π)
+        pairs_P, pairs_Q = sum_rows(kernels.kl_pairs, P, s), kernels.kl_pairs(Q, s)
+        own = 0.5 * together * part**2 * pairs_P * pairs_Q
+        gram_P = sum_rows(_gram_over, P, self.problem.row_sums)
+        gram_Q = _gram_over(Q, self.problem.column_sums)
+        shared = 0.5 * self.problem.total * (part * together) ** 2 * _distances(gram_P) * _distances(gram_Q)
+        return np.asarray(own * shared / np.maximum(own + shared, np.finfo(np.float64).tiny))
+
+    def grow(self) -> CountState:
+        """With one more component, which the next sweep over V makes lower the loss.
+
+        Its rows are p = (Rw)₊ with R = X/λ - 1, a direction in which the loss falls, and arbitrary weights w.
+        """
+        w = np.random.default_rng(0).random((len(self.V), 1))
+        p = persist(self.problem.rows.map_blocks(_direction_block, self.U, self.V, w)[0])
+        size = float(_sums(p)[0])
+        if not size > 0.0:
+            return self
+        p = scale_columns(p, np.asarray(self.problem.total**0.5 / size, dtype=self.V.dtype))
+        V = append_column(self.V, np.zeros((len(self.V), 1), dtype=self.V.dtype))
+        U = persist(append_column(self.U, p))
+        if self.problem.columns is not None:
+            V, loss = _sweep(self.problem.columns, V, U, 1)
+            return CountState(self.problem, U, V, loss + self.problem.constant).balance()
+        V[:, -1] = self.column_share
+        return CountState(self.problem, U, V).multiply().balance()
+
+    @property
+    def column_share(self) -> Array:
+        """A small part of the best fit of rank one, for a component that is yet to grow."""
+        return np.asarray(0.01 * self.problem.column_sums[:, 0] / self.problem.total**0.5, dtype=self.V.dtype)
+
+    def split(self, rank: int) -> CountState:
+        U, V = split_strongest(self.U, self.V, _sums(self.U) * _sums(self.V), rank)
+        return CountState(self.problem, U, V)
+
+    def balance(self) -> CountState:
+        """Paired columns of equal sum, at rest."""
+        a, b = _sums(self.U), _sums(self.V)
+        scales = np.sqrt(np.divide(b, a, out=np.ones_like(a), where=(a > 0) & (b > 0))).astype(self.V.dtype)
+        U, V = scale_columns(self.U, scales), np.asfortranarray(self.V / scales)
+        return replace(self, U=as_factor(U), V=V, momentum=None)
+
+    def compact(self) -> CountState:
+        keep = (_sums(self.U) > 0) & (_sums(self.V) > 0)
+        if keep.all():
+            return self
+        return CountState(self.problem, take_columns(self.U, keep), take_columns(self.V, keep))
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """What a checkpoint has to keep."""
+        return {"U": self.U, "V": self.V}
+
+
+class KullbackLeibler:
+    """Σ x log(x/λ) - x + λ."""
+
+    name = "kullback-leibler"
+    degree = 1  # the loss of c X and c λ is c times as large
+    weight_power = 1.0  # the loss with weights is that of weighted X and λ
+    equilibrates = False
+    reads_entries = True
+
+    def prepare(self, data: Data, *, single: bool) -> CountProblem:
+        return CountProblem.of(data, np.float32 if single else np.float64)
+
+    def pose(self, prepared: CountProblem, **constants: float) -> CountProblem:
+        """The problem; there is neither μ nor λ."""
+        return prepared
+
+    def initialize(
+        self, prepared: CountProblem, rank: int, init: str, rng: np.random.Generator
+    ) -> tuple[Any, Array]:
+        """Factors whose fit has about the sums of X, after a few multiplicative steps."""
+        U, V = draw_factors(prepared.rows, rank, init, rng)
+        if init == "random":
+            U, V = map_rows(_spread_sums, U, prepared.row_sums), _spread_sums(V, prepared.column_sums)
+        state = CountState(prepared, as_factor(U, prepared.dtype), as_factor(V, prepared.dtype))
+        fitted = float(_sums(state.U) @ _sums(state.V))
+        if fitted > 0:
+            U = scale_columns(state.U, np.asarray(prepared.total / fitted, dtype=prepared.dtype))
+            state = replace(state, U=persist(U))
+        for _ in range(FIRST_STEPS if init == "random" else 0):
+            state = state.multiply()
+        state = state.balance()
+        return state.U, state.V
+
+    def rank_one(self, data: Data) -> tuple[Any, Array, float]:
+        """The best factors of rank one: the sums of rows and columns, where all entries are known."""
+        problem = CountProblem.of(data, np.float64) if not data.complete else None
+        n, m = data.shape
+        U = data.right(np.ones((m, 1), data.dtype, order="F"))
+        V = data.left(np.ones((n, 1), data.dtype, order="F"))
+        V = np.asfortranarray(V / V.sum(dtype=np.float64), dtype=V.dtype)
+        if problem is not None:
+            state = CountState(problem, U.astype(np.float64), V.astype(np.float64))
+            for _ in range(50):
+                state = state.sweep(1)
+            U, V = state.U, state.V
+        return persist(U), V, self.value(data, U, V)
+
+    def value(self, data: Data, U: Any, V: Array) -> float:
+        U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
+        constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
+        return max(_evaluate(data, U, V) + constant, 0.0)
+
+    def project(self, data: Data, V: Array) -> Projection:
+        """W ≥ 0 minimising the loss, row by row; entries where no component has mass are left out."""
+        V = np.asfortranarray(V, dtype=np.float64)
+        sums = V.sum(axis=0)
+        W, loss = data.map_blocks(_project_block, None, V, kernels.pad_rows(V), sums)
+        constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
+        return Projection(persist(W), max(float(loss) + constant, 0.0))
+
+
+# Blocks of rows
+
+
+def _read_counts(block: Block, dtype: Any) -> tuple[Any, Array | None]:
+    """ωx of a block, and ω; None if all entries count alike."""
+    X, weights = block.read(), block.read_weights()
+    if weights is not None and weights.dtype != bool:
+        X = X.multiply(weights).tocsr() if is_sparse(X) else X * weights
+    X = X.astype(dtype, copy=False)
+    return X, weights
+
+
+def _sums_of(weights: Array | None, V: Array, sums: Array) -> Array:
+    """Σ_j ω_ij v_jk, which does not depend on the row where all entries count alike."""
+    return sums if weights is None else np.asarray(weights.astype(V.dtype, copy=False) @ V)
+
+
+def _sweep(data: Any, block: Array, other: Array, count: int) -> tuple[Array, float]:
+    """Sweeps over one factor, and the loss after them, without its constant."""
+    sums = other.sum(axis=0, dtype=np.float64)
+    updated, loss = data.map_blocks(_sweep_block, block, other, kernels.pad_rows(other), sums, count)
+    return updated, float(loss)
+
+
+def _sweep_block(
+    block: Block, U: Array, V: Array, other: Array, sums: Array, count: int
+) -> tuple[Array, float]:
+    X, weights = _read_counts(block, U.dtype)
+    sums = _sums_of(weights, V, sums)
+    U = np.array(U, order="F")
+    loss = kernels.kl_sweeps(X, other, sums, U, count)
+    return U, loss + float(np.sum(U * sums, dtype=np.float64))
+
+
+def _sweep_and_sum_block(
+    block: Block, U: Array, V: Array, other: Array, sums: Array, count: int
+) -> tuple[Array, Array]:
+    """Sweeps over U; the sums for a multiplicative step on V, and the loss before it in the last row."""
+    X, weights = _read_counts(block, U.dtype)
+    sums = _sums_of(weights, V, sums)
+    U = np.array(U, order="F")
+    loss, ratio = _sweep_with_ratio(X, other, sums, U, count)
+    numerator = np.asarray(ratio.T @ U, dtype=np.float64)
+    shape = numerator.shape
+    denominator = (
+        np.broadcast_to(U.sum(axis=0, dtype=np.float64), shape) if weights is None else weights.T @ U
+    )
+    last = np.full((1, shape[1]), loss + float(np.sum(U * sums, dtype=np.float64)))
+    return U, np.concatenate([numerator, denominator, last])
+
+
+def _sweep_with_ratio(X: Any, other: Array, sums: Array, U: Array, count: int) -> tuple[float, Any]:
+    """Sweeps over U in place; Σ x log(x/λ) - x, and x/λ as a matrix like X."""
+    ratio = X.copy()
+    entries: Array = ratio.data if is_sparse(X) else ratio
+    return kernels.kl_sweeps(X, other, sums, U, count, 0.0, entries), ratio
+
+
+def _multiply_block(block: Block, U: Array, V: Array) -> tuple[Array, None]:
+    X, weights = _read_counts(block, U.dtype)
+    sums = _sums_of(weights, V, V.sum(axis=0, dtype=np.float64))
+    _, ratio = _sweep_with_ratio(X, kernels.pad_rows(V), sums, np.array(U, order="F"), 0)
+    return np.asfortranarray(U * _quotient(np.asarray(ratio @ V), sums), dtype=U.dtype), None
+
+
+def _direction_block(block: Block, U: Array, V: Array, w: Array) -> tuple[Array, None]:
+    """(ω∘(X/λ - 1) w)₊."""
+    dtype = V.dtype
+    X, weights = _read_counts(block, np.float64)
+    U, V = (np.array(factor, dtype=np.float64, order="F") for factor in (U, V))
+    _, ratio = _sweep_with_ratio(X, kernels.pad_rows(V), V.sum(axis=0), U, 0)
+    counted = w.sum() if weights is None else weights @ w
+    return np.asfortranarray(np.maximum(np.asarray(ratio @ w) - counted, 0.0), dtype=dtype), None
+
+
+def _evaluate(data: Any, U: Any, V: Array) -> float:
+    """The loss of given factors, without its constant."""
+    V = np.asfortranarray(V)
+    sums = V.sum(axis=0, dtype=np.float64)
+    return float(data.map_blocks(_loss_block, U, V, kernels.pad_rows(V), sums)[1])
+
+
+def _loss_block(block: Block, U: Array, V: Array, other: Array, sums: Array) -> tuple[None, float]:
+    return None, _sweep_block(block, U, V, other, sums, 0)[1]
+
+
+def _project_block(block: Block, _: None, V: Array, other: Array, sums: Array) -> tuple[Array, float]:
+    X, weights = _read_counts(block, np.float64)
+    sums = _sums_of(weights, V, sums)
+    rows = np.asarray(X.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    positive = np.maximum(np.broadcast_to(sums, (len(rows), V.shape[1])), 0.0)
+    W = np.asfortranarray(
+        rows / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny) * np.ones_like(positive)
+    )
+    loss = kernels.kl_sweeps(X, other, sums, W, PROJECTION_SWEEPS, PROJECTION_TOL)
+    return W, loss + float(np.sum(W * sums))
+
+
+def _weights_constant(block: Block, _: None) -> tuple[None, float]:
+    """-Σ ωx log ω."""
+    X, weights = _read_counts(block, np.float64)
+    if weights is None or weights.dtype == bool:
+        return None, 0.0
+    X = X.toarray() if is_sparse(X) else X
+    logs = np.log(weights, out=np.zeros(weights.shape), where=weights > 0)
+    return None, -float(np.sum(X * logs))
+
+
+# Small pieces
+
+
+def _sums(factor: Any) -> Array:
+    """The sum of each column, in double precision."""
+    return np.asarray(sum_rows(_column_sums, factor))
+
+
+def _column_sums(factor: Array) -> Array:
+    return np.asarray(factor.sum(axis=0, dtype=np.float64))
+
+
+def _extrapolate(new: Array, old: Array, beta: float) -> Array:
+    dtype = new.dtype.type
+    return np.asarray(np.maximum(new + dtype(beta) * (new - old), dtype(LEAST) * new))
+
+
+def _quotient(a: Array, b: Array) -> Array:
+    a, b = np.broadcast_arrays(a, b)
+    return np.divide(a, b, out=np.zeros(a.shape), where=b > 0)
+
+
+def _spread_sums(factor: Array, sums: Array) -> Array:
+    """Rows of a factor scaled to the sums of X."""
+    return np.asfortranarray(
+        (factor + 0.05) * (sums / (factor + 0.05).sum(axis=1, keepdims=True)), dtype=factor.dtype
+    )
+
+
+def _replace_columns(factor: Any, keep: list[int], mixture: Array) -> Any:
+    return append_column(take_columns(factor, keep), map_rows(partial(_mix, mixture=mixture), factor))
+
+
+def _mix(factor: Array, mixture: Array) -> Array:
+    return np.asfortranarray(factor @ mixture.astype(factor.dtype))
+
+
+def _gram_over(factor: Array, sums: Array) -> Array:
+    """PᵀDP with D the inverse of the sums of X, zero where these are."""
+    inverse = _quotient(np.ones_like(sums), sums).astype(factor.dtype)
+    return np.asarray((factor * inverse).T @ factor, dtype=np.float64)
+
+
+def _distances(gram: Array) -> Array:
+    """‖p_j - p_k‖² from PᵀP."""
+    squares = np.diag(gram)
+    return np.asarray(np.maximum(np.add.outer(squares, squares) - 2.0 * gram, 0.0))
