@@ -67,7 +67,7 @@ plt.show()
 
 def show_parts(fitted: AutoNMF) -> None:
     """Plot each component as an image."""
-    ComponentsDisplay.from_estimator(fitted, shape=faces.image_shape, order=faces.image_order).plot()
+    ComponentsDisplay.from_estimator(fitted, image_shape=faces.image_shape, order=faces.image_order).plot()
     plt.show()
 
 

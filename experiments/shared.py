@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from autonmf.datasets.fetching import ENVIRONMENT, environment_home
+from autonmf.datasets.fetching import ENVIRONMENT
 from autonmf.datasets.fetching import find as find_in
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -100,9 +100,8 @@ def check_folder(out: Path | None) -> None:
 
 def data_home() -> Path | None:
     """The folder ``AUTONMF_DATA``, else ``../shared/data`` beside the checkout; None where absent."""
-    if os.environ.get(ENVIRONMENT):
-        return environment_home()
-    home = ROOT.parent / "shared" / "data"
+    named = os.environ.get(ENVIRONMENT)
+    home = Path(named).expanduser() if named else ROOT.parent / "shared" / "data"
     return home if home.is_dir() else None
 
 

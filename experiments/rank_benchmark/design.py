@@ -12,7 +12,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.datasets import make_low_rank
-from autonmf.datasets.dataset import make_csr, read_npz
+from autonmf.datasets.dataset import read_csr
 from experiments.rank_benchmark.factors import (
     Generator,
     bounded,
@@ -295,6 +295,6 @@ def term_frequencies(terms: int) -> tuple[Array, str]:
     if file is None:
         base, source = 1.0 / (np.arange(terms) + 10.0), "Zipf's law"
     else:
-        totals = np.asarray(make_csr(file, read_npz(file)).sum(axis=0)).ravel()
+        totals = np.asarray(read_csr(file)[0].sum(axis=0)).ravel()
         base, source = np.sort(totals)[::-1][:terms], "real term frequencies (BBC)"
     return base / base.sum(), source

@@ -35,9 +35,9 @@ from autonmf.datasets import (
     fetch_samson,
     make_low_rank,
 )
-from autonmf.datasets.fetching import environment_home, find
+from autonmf.datasets.fetching import find
 from experiments.core import Array, one_pool, time_phases
-from experiments.shared import ROOT, check_folder, print_json, print_table, run_command, say
+from experiments.shared import ROOT, check_folder, data_home, print_json, print_table, run_command, say
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ SHAPES = [synthetic(20000, 200, 20), synthetic(200, 20000, 20)]
 
 
 def real_cases() -> Iterator[Case]:
-    """The real data sets of the folder ``AUTONMF_DATA``; none without one."""
-    home = environment_home()
+    """The real data sets of the data home; none without one."""
+    home = data_home()
     if home is None:
         return
     cases: list[tuple[str, str, int, Callable[[], Any]]] = [

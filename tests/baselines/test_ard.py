@@ -11,11 +11,19 @@ from scipy.optimize import minimize
 from autonmf.baselines import ard_nmf
 from autonmf.baselines.ard import PRIORS, Posterior
 from autonmf.data import wrap
+from autonmf.losses import FROBENIUS
 
 
 def posterior_of(X: np.ndarray, prior: str, dispersion: float = 0.05) -> Posterior:
     b, c = PRIORS[prior].constants(sum(X.shape), 5.0, float(X.mean()), 6)
     return Posterior(wrap(X), PRIORS[prior], dispersion, b, c)
+
+
+def value(posterior: Posterior, U: np.ndarray, V: np.ndarray, scales: np.ndarray) -> float:
+    """The negative log posterior."""
+    sizes = posterior.prior.size(U) + posterior.prior.size(V) + posterior.b
+    loss = FROBENIUS.value(posterior.data, U, V) / posterior.dispersion
+    return loss + float(np.sum(sizes / scales + posterior.c * np.log(scales)))
 
 
 def start(X: np.ndarray, rank: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -24,13 +32,10 @@ def start(X: np.ndarray, rank: int = 6) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("prior", ["l1", "l2"])
-@pytest.mark.parametrize("update", ["hals", "mm"])
-def test_easy_case(easy: np.ndarray, prior: str, update: str) -> None:
+def test_easy_case(easy: np.ndarray, prior: str) -> None:
     # Half-normal priors shrink less: shape 50 is needed where the clipped noise has a mean of its own.
-    given = {"shape": 5.0 if prior == "l1" else 50.0, "prior": prior, "update": update}
-    if update == "mm":
-        given |= {"tol": 1e-7, "max_iter": 20_000}
-    estimate = ard_nmf(easy, max_rank=10, **given, random_state=0)
+    shape = 5.0 if prior == "l1" else 50.0
+    estimate = ard_nmf(easy, max_rank=10, shape=shape, prior=prior, random_state=0)
     relevance = estimate.evidence["relevance"]
     assert (relevance[:4] > 10).all()
     assert (relevance[4:] < 1).all()
@@ -40,15 +45,14 @@ def test_easy_case(easy: np.ndarray, prior: str, update: str) -> None:
 
 
 @pytest.mark.parametrize("prior", ["l1", "l2"])
-@pytest.mark.parametrize("update", ["hals", "mm"])
-def test_posterior_never_increases(low_rank: np.ndarray, prior: str, update: str) -> None:
+def test_posterior_never_increases(low_rank: np.ndarray, prior: str) -> None:
     posterior = posterior_of(low_rank, prior)
     U, V = start(low_rank)
     scales = posterior.scales(U, V)
-    values = [posterior.value(U, V, scales)]
+    values = [value(posterior, U, V, scales)]
     for _ in range(50):
-        U, V, scales = posterior.step(U, V, scales, update)
-        values.append(posterior.value(U, V, scales))
+        U, V, scales = posterior.step(U, V, scales)
+        values.append(value(posterior, U, V, scales))
     assert (np.diff(values) <= 1e-9 * abs(values[0])).all()
     assert values[-1] < values[0]
     assert min(U.min(), V.min()) >= 0
@@ -67,7 +71,7 @@ def test_value_by_its_definition(low_rank: np.ndarray, prior: str) -> None:
         else:
             size, c = np.sum(U[:, j]) + np.sum(V[:, j]), n + m + 5 + 1
         wanted += (size + posterior.b) / scale + c * np.log(scale)
-    assert_allclose(posterior.value(U, V, scales), wanted)
+    assert_allclose(value(posterior, U, V, scales), wanted)
 
 
 @pytest.mark.parametrize("prior", ["l1", "l2"])
@@ -79,12 +83,11 @@ def test_scales_minimise(low_rank: np.ndarray, prior: str) -> None:
         for factor in (0.9, 1.1):
             other = best.copy()
             other[j] *= factor
-            assert posterior.value(U, V, other) > posterior.value(U, V, best)
+            assert value(posterior, U, V, other) > value(posterior, U, V, best)
 
 
 @pytest.mark.parametrize("prior", ["l1", "l2"])
-@pytest.mark.parametrize("update", ["hals", "mm"])
-def test_a_block_converges_to_its_minimiser(prior: str, update: str) -> None:
+def test_a_block_converges_to_its_minimiser(prior: str) -> None:
     """Updates of one block, again and again, against a general solver with bounds."""
     rng = np.random.default_rng(0)
     X = rng.random((7, 6))
@@ -93,13 +96,13 @@ def test_a_block_converges_to_its_minimiser(prior: str, update: str) -> None:
     scales = np.array([0.2, 0.05, 0.5])
     product, gram = X @ V, V.T @ V
     for _ in range(4000):
-        U = posterior.update_block(U, product, gram, scales, update)
+        U = posterior.update_block(U, product, gram, scales)
     found = minimize(
-        lambda u: posterior.value(u.reshape(7, 3), V, scales), np.ones(21), bounds=[(0, None)] * 21,
+        lambda u: value(posterior, u.reshape(7, 3), V, scales), np.ones(21), bounds=[(0, None)] * 21,
         method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000, "maxfun": 100_000},
     )  # fmt: skip
     assert_allclose(U, found.x.reshape(7, 3), atol=2e-3)
-    assert posterior.value(U, V, scales) <= found.fun * (1 + 1e-6)
+    assert value(posterior, U, V, scales) <= found.fun * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("prior", ["l1", "l2"])
@@ -144,7 +147,7 @@ def test_data_without_noise() -> None:
     assert ard_nmf(X, max_rank=5, random_state=0).rank >= 2
 
 
-@pytest.mark.parametrize("given", [{"prior": "l0"}, {"update": "als"}, {"shape": 2.0}, {"max_rank": 0}])
+@pytest.mark.parametrize("given", [{"prior": "l0"}, {"shape": 2.0}, {"max_rank": 0}])
 def test_what_is_refused(low_rank: np.ndarray, given: dict) -> None:
-    with pytest.raises(ValueError, match=r"prior|update|shape|max_rank"):
+    with pytest.raises(ValueError, match=r"prior|shape|max_rank"):
         ard_nmf(low_rank, **given)

@@ -52,7 +52,9 @@ def test_a_basis_is_orthonormal(weak: float, exactly: bool, rng: np.random.Gener
     basis = orthonormalize(block, exactly=exactly)
     assert basis.shape == (50, 4 if weak > 1e-7 else 3)
     assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9 if exactly else 1e-5)
-    assert_allclose(basis @ np.linalg.lstsq(basis, block)[0], block, atol=1e-6 * np.abs(block).max())
+    assert_allclose(
+        basis @ np.linalg.lstsq(basis, block, rcond=None)[0], block, atol=1e-6 * np.abs(block).max()
+    )
 
 
 def test_the_error_of_a_compressed_loss_is_bounded(rng: np.random.Generator) -> None:

@@ -84,7 +84,7 @@ def test_row_blocks_cover_every_row_once(shape: tuple[int, int], entries: int) -
 @pytest.mark.parametrize("compressed", [sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize("step", [2, -1])
 def test_sparse_entries_need_not_lie_side_by_side(compressed, step: int, rng: np.random.Generator) -> None:
-    plain = compressed(sparse.random(20, 15, density=0.3, rng=rng))
+    plain = compressed(sparse.random(20, 15, density=0.3, random_state=rng))
     spaced = np.zeros(abs(step) * plain.nnz)[::step]
     spaced[:] = plain.data
     X = compressed((spaced, plain.indices, plain.indptr), shape=plain.shape)

@@ -201,14 +201,6 @@ def test_wos_5736_as_published(server: Any, tmp_path: Path) -> None:
     assert data.rank == 11
 
 
-def test_wos_5736_of_a_data_home(tmp_path: Path) -> None:
-    save_csr(tmp_path / "wos_5736.npz", TERM_COUNTS, label=np.array([10, 0, 3, 0]), terms=list(TERMS))
-    data = fetch_wos(subset="5736", data_home=tmp_path)
-    assert_allclose(data.X.toarray(), tfidf(TERM_COUNTS), rtol=1e-12)
-    assert data.feature_names == TERMS
-    assert_array_equal(data.labels, [10, 0, 3, 0])
-
-
 def test_wos_of_other_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'sample' or '5736', got '46985'"):
         fetch_wos(subset="46985")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autonmf.datasets import DataUnavailableError, fetch_samson, fetch_urban
-from autonmf.datasets.fetching import cache_folder, environment_home, find, folder_for_downloads, folders
+from autonmf.datasets.fetching import cache_folder, find, folder_for_downloads, folders
 
 
 @pytest.fixture
@@ -40,15 +40,6 @@ def test_a_home_below_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert list(folders("~/data")) == [tmp_path / "data"]
-
-
-def test_environment_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("AUTONMF_DATA", str(tmp_path))
-    assert environment_home() == tmp_path
-    monkeypatch.setenv("AUTONMF_DATA", str(tmp_path / "none"))
-    assert environment_home() is None
-    monkeypatch.setenv("AUTONMF_DATA", "")
-    assert environment_home() is None
 
 
 def test_downloads_go_where_one_can_write(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

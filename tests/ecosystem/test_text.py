@@ -99,7 +99,7 @@ def test_mistakes_are_explained(texts: list[str], topics: Pipeline) -> None:
     model = AutoNMF(2, random_state=0).fit(CountVectorizer().fit_transform(texts))
     with pytest.raises(ValueError, match="pass feature_names, for example vectorizer"):
         top_words(model)
-    with pytest.raises(ValueError, match="pass one name per feature"):
+    with pytest.raises(ValueError, match="names, one for each of the features; got 2"):
         top_words(model, ["a", "b"])
     with pytest.raises(ValueError, match="n_top must be at least 1"):
         top_words(topics, n_top=0)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -83,8 +82,9 @@ def with_holes(X: np.ndarray) -> np.ndarray:
     return np.where(np.random.default_rng(0).uniform(size=X.shape) < 0.05, np.nan, X)
 
 
-def framed(X: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(X, columns=[f"Länge {j}\0" for j in range(X.shape[1])])
+def framed(X: np.ndarray) -> Any:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    return pandas.DataFrame(X, columns=[f"Länge {j}\0" for j in range(X.shape[1])])
 
 
 UNCHANGED: Callable[[np.ndarray], Any] = np.asarray
@@ -155,6 +155,7 @@ def test_a_model_at_another_rank(model: AutoNMF, tmp_path: Path) -> None:
 
 
 def test_reports_are_the_same(model: AutoNMF, low_rank: np.ndarray, tmp_path: Path) -> None:
+    pytest.importorskip("plotly", reason="reports need plotly")
     loaded = saved(model, tmp_path)
     pages = [each.report(tmp_path / "page.html", X=low_rank).read_text("utf-8") for each in (model, loaded)]
     assert pages[0] == pages[1]

@@ -72,6 +72,7 @@ TINY = {
 
 @pytest.fixture(scope="session")
 def tiny() -> dict[str, Experiment]:
+    pytest.importorskip("matplotlib", reason="the page needs matplotlib")
     return {name: replace(EXPERIMENTS[name], cells=cells) for name, cells in TINY.items()}
 
 

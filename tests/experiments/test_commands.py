@@ -13,6 +13,7 @@ import pytest
 from experiments.__main__ import COMMANDS, find_command, main
 from experiments.rank_benchmark import __main__ as order
 from experiments.rank_benchmark.run import FILE
+from experiments.shared import data_home
 
 
 class Result(NamedTuple):
@@ -165,3 +166,10 @@ def test_json(run, tmp_path: Path) -> None:
     result = run("order", "--families", "small", "--methods", "svht", "--seeds", "1", "--json")
     (answer,) = json.loads(result.out)["answers"]
     assert (answer["family"], answer["seed"], answer["method"]) == ("small", 1, "svht")
+
+
+def test_the_data_home_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AUTONMF_DATA", str(tmp_path))
+    assert data_home() == tmp_path
+    monkeypatch.setenv("AUTONMF_DATA", str(tmp_path / "none"))
+    assert data_home() is None

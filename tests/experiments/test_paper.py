@@ -243,6 +243,7 @@ def test_markdown_keeps_asterisks() -> None:
 
 
 def test_redraw_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="the page needs matplotlib")
     out = tmp_path / "pages"
     assert main(["efficiency", "--quick", "--redraw", "--out", str(out)]) == 0
     assert "Written to" in capsys.readouterr().out
@@ -251,6 +252,7 @@ def test_redraw_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_json_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="the page needs matplotlib")
     assert main(["efficiency", "--quick", "--redraw", "--json", "--out", str(tmp_path)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["verdicts"], found["computed"]) == ({}, 0)

@@ -86,9 +86,7 @@ def test_every_sweep_lowers_the_loss_and_reports_it(
     before = divergence(X, U, V)
     for _ in range(4):
         U, loss = sweep(kernel, kind(X), U, V, 1)
-        assert loss == pytest.approx(
-            divergence(X, U, V), rel=1e-9, abs=1e-9
-        )
+        assert loss == pytest.approx(divergence(X, U, V), rel=1e-9, abs=1e-9)
         assert loss <= before + 1e-9 * max(1.0, before)
         before = loss
 

@@ -133,7 +133,7 @@ def test_a_path_is_the_same_with_either_kernel(monkeypatch):
 )
 def test_sparse_products_equal_scipys(n, m, rank, dtype, seed):
     rng = np.random.default_rng(seed)
-    X = sparse.random(n, m, density=0.2, format="csr", dtype=dtype, rng=rng)
+    X = sparse.random(n, m, density=0.2, format="csr", dtype=dtype, random_state=rng)
     middle = n // 2
     for kernels in (reference, native):
         columns = kernels.whole_vectors(rank, np.dtype(dtype))

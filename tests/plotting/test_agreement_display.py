@@ -52,12 +52,6 @@ def test_plausible_ranks_are_bars_over_runs() -> None:
     assert "plausible" in ax.get_xlabel()
 
 
-def test_a_reference_is_named() -> None:
-    ax = AgreementDisplay(RANKS, reference=7).plot().ax_
-    assert "reference 7" in [text.get_text() for text in ax.texts]
-    assert ax.get_xlim()[0] < 7 < ax.get_xlim()[1]
-
-
 @pytest.mark.parametrize(("largest", "scale"), [(30, "linear"), (200, "log")])
 def test_answers_far_apart_are_on_a_log_scale(largest: int, scale: str) -> None:
     ax = AgreementDisplay({"a": 3, "b": largest}).plot().ax_

@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 from autonmf import AutoNMF, RankEstimate
 from autonmf.baselines import METHODS
 from autonmf.plotting import RankDisplay
-from autonmf.plotting.evidence import RENAMED, read_evidence
 
 RANKS = np.arange(1, 7)
 EVIDENCE = {
@@ -43,7 +42,7 @@ def marked(ax) -> list[tuple[float, float]]:
 def test_the_marginal_rule_shows_drops_and_ratios(fitted: AutoNMF) -> None:
     axes = RankDisplay.from_estimator(fitted).plot().axes_
     assert list(axes) == ["drop", "drop_ratio"]
-    evidence = read_evidence(fitted.rank_estimate_.evidence)
+    evidence = fitted.rank_estimate_.evidence
     for name, ax in axes.items():
         line = line_of(ax, name)
         assert_array_equal(line.get_xdata(), evidence["rank"])
@@ -115,7 +114,7 @@ def test_the_evidence_of_every_method_can_be_drawn(low_rank: np.ndarray, method:
     axes = RankDisplay.from_estimate(estimate).plot().axes_
     assert axes
     for name, ax in axes.items():
-        values = np.asarray(read_evidence(estimate.evidence)[name], dtype=float)
+        values = np.asarray(estimate.evidence[name], dtype=float)
         drawn = line_of(ax, name).get_ydata()
         assert_allclose(drawn[np.isfinite(drawn)], values[np.isfinite(drawn)])
         assert estimate.rank in [rank for rank, _ in marked(ax)]
@@ -181,9 +180,3 @@ def test_errors_say_what_to_do(low_rank: np.ndarray) -> None:
         RankDisplay.from_estimator(given)
     with pytest.raises(NotFittedError):
         RankDisplay.from_estimator(AutoNMF())
-
-
-def test_former_names_of_columns_are_understood() -> None:
-    former = {"rank": RANKS, **dict.fromkeys(RENAMED, RANKS * 1.0)}
-    assert list(read_evidence(former)) == ["rank", *RENAMED.values()]
-    assert list(RankDisplay(former, 3).plot(columns="ratio").axes_) == ["drop_ratio"]

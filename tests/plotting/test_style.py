@@ -20,7 +20,7 @@ def every_display(fitted: AutoNMF) -> dict[str, object]:
         "path": PathDisplay.from_estimator(fitted),
         "rank": RankDisplay.from_estimator(fitted),
         "agreement": AgreementDisplay({"auto": 3, "bic": 5, "ard": None}, ours="auto"),
-        "images": ComponentsDisplay(H, shape=(3, 4)),
+        "images": ComponentsDisplay(H, image_shape=(3, 4)),
         "spectra": ComponentsDisplay(H, weights=np.ones((6, 5)), map_shape=(2, 3)),
         "words": ComponentsDisplay(H, feature_names=list("abcdefghijkl")),
         "templates": ComponentsDisplay(H, frequencies=np.arange(12)),
@@ -78,7 +78,7 @@ def test_axes_that_are_in_no_grid_can_be_divided() -> None:
 
     figure = plt.figure()
     place = figure.add_axes((0.2, 0.3, 0.4, 0.5))
-    shown = ComponentsDisplay(H, shape=(3, 4)).plot(place)
+    shown = ComponentsDisplay(H, image_shape=(3, 4)).plot(place)
     for panels in shown.axes_:
         box = panels[0].get_position(original=True)
         assert 0.2 - 1e-9 <= box.x0 < box.x1 <= 0.6 + 1e-9
@@ -89,7 +89,7 @@ def test_a_part_of_a_figure_is_a_figure() -> None:
     import matplotlib.pyplot as plt
 
     part = plt.figure().subfigures(1, 2)[1]
-    shown = ComponentsDisplay(H, shape=(3, 4)).plot(part.subplots())
+    shown = ComponentsDisplay(H, image_shape=(3, 4)).plot(part.subplots())
     assert shown.figure_ is part
     assert {panels[0].figure for panels in shown.axes_} == {part}
 
@@ -124,7 +124,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
 def test_displays_are_made_without_matplotlib() -> None:
     code = (
         "import sys, numpy as np; from autonmf.plotting import ComponentsDisplay, PathDisplay;"
-        "ComponentsDisplay(np.ones((2, 4)), shape=(2, 2)); PathDisplay([1], [0.5], []);"
+        "ComponentsDisplay(np.ones((2, 4)), image_shape=(2, 2)); PathDisplay([1], [0.5], []);"
         "print('matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autonmf.report.presentation import Axis, parse_axis
+from autonmf.plotting.presentation import Axis, parse_axis
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_page_beside_the_reader(run: Callable, counts: Path, tmp_path: Path, s
     found = stored(tmp_path / "counts-report.html")
     assert (found["title"], found["form"]["kind"], found["rank"]) == ("counts.csv", "words", 3)
     assert found["views"][2]["components"][0]["samples"][0].startswith("g")
-    assert found["health"]["facts"][0]["value"] == "60 samples × 40 features"
+    assert found["health"]["facts"]["Shape"] == "60 samples × 40 features"
 
 
 def test_an_earlier_page_is_kept_without_force(run: Callable, counts: Path, tmp_path: Path) -> None:

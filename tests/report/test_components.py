@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from autonmf.data import as_data
+from autonmf.plotting.presentation import choose_presentation
 from autonmf.report.components import (
     FULL,
     LEVELS,
@@ -25,7 +26,6 @@ from autonmf.report.components import (
     thin_axis,
     view_components,
 )
-from autonmf.report.presentation import Presentation, choose_presentation
 from autonmf.report.result import Factors
 from autonmf.report.statistics import row_energies, row_residuals
 
@@ -120,8 +120,8 @@ def test_images(order: str) -> None:
     presentation = choose_presentation((5, 24), image_shape=(4, 6), order=order)
     V = image.ravel(order=order)[:, None]
     (view,) = view_components(Factors(np.ones((5, 1)), V, True), presentation, V, FULL)
-    np.testing.assert_allclose(pixels(view.image), image / image.max(), atol=SHADE)
-    assert view.curve is None
+    np.testing.assert_allclose(pixels(view["image"]), image / image.max(), atol=SHADE)
+    assert "curve" not in view
 
 
 @pytest.mark.parametrize("detail", [FULL, SMALL])
@@ -131,15 +131,15 @@ def test_spectra_with_maps(detail) -> None:
         (12, 30), map_shape=(3, 4), order="F", wavelengths=np.linspace(400, 900, 30)
     )
     for j, view in enumerate(view_components(Factors(U, V, True), presentation, V, detail)):
-        np.testing.assert_allclose(heights(view.curve), V[:, j] / V[:, j].max(), atol=1e-5)
+        np.testing.assert_allclose(heights(view["curve"]), V[:, j] / V[:, j].max(), atol=1e-5)
         shares = U[:, j] * V[:, j].sum() / (U @ V.T).sum(axis=1)
         drawn = (shares / shares.max()).reshape((3, 4), order="F")
-        np.testing.assert_allclose(pixels(view.map), drawn, atol=SHADE)
-        assert (view.map_mean, view.map_top) == pytest.approx((shares.mean(), shares.max()))
+        np.testing.assert_allclose(pixels(view["map"]), drawn, atol=SHADE)
+        assert (view["map_mean"], view["map_top"]) == pytest.approx((shares.mean(), shares.max()))
         amounts = (U[:, j] / U[:, j].max()).reshape((3, 4), order="F")
-        np.testing.assert_allclose(pixels(view.amounts), amounts, atol=SHADE)
-        assert view.amounts_top == pytest.approx(U[:, j].max() * V[:, j].max())
-        assert view.peak == pytest.approx(np.linspace(400, 900, 30)[np.argmax(V[:, j])])
+        np.testing.assert_allclose(pixels(view["amounts"]), amounts, atol=SHADE)
+        assert view["amounts_top"] == pytest.approx(U[:, j].max() * V[:, j].max())
+        assert view["peak"] == pytest.approx(np.linspace(400, 900, 30)[np.argmax(V[:, j])])
 
 
 def test_shares_of_a_sample_add_up_to_one_whatever_its_scale() -> None:
@@ -160,19 +160,19 @@ def test_words_and_where_they_are_strongest() -> None:
         (3, 4), feature_names=["a", "b", "both", "none"], sample_names=["x", "y", "z"], n_top=3
     )
     first, second = view_components(Factors(U, V, True), presentation, V, FULL)
-    assert [term.name for term in first.by_weight] == ["a", "both"]
-    assert [term.score for term in first.by_weight] == pytest.approx([1.0, 0.556])
-    assert [term.name for term in second.by_weight] == ["b", "both", "a"]
-    assert [term.name for term in second.by_specificity][:2] == ["b", "both"]
-    assert (first.samples, second.samples) == (("y", "z", "x"), ("y",))
+    assert [name for name, _ in first["by_weight"]] == ["a", "both"]
+    assert [score for _, score in first["by_weight"]] == pytest.approx([1.0, 0.556])
+    assert [name for name, _ in second["by_weight"]] == ["b", "both", "a"]
+    assert [name for name, _ in second["by_specificity"]][:2] == ["b", "both"]
+    assert (first["samples"], second["samples"]) == (["y", "z", "x"], ["y"])
 
 
 def test_templates_in_decibels() -> None:
     V = np.array([[1.0, 0.1, 0.0, 1e-9]]).T
     presentation = choose_presentation((5, 4), kind="template", wavelengths=[100, 200, 300, 400])
     (view,) = view_components(Factors(np.arange(5.0)[:, None], V, True), presentation, V, FULL)
-    np.testing.assert_allclose(heights(view.curve), [1.0, 2 / 3, 0.0, 0.0], atol=1e-4)
-    np.testing.assert_allclose(heights(view.activity), np.arange(5) / 4, atol=1e-4)
+    np.testing.assert_allclose(heights(view["curve"]), [1.0, 2 / 3, 0.0, 0.0], atol=1e-4)
+    np.testing.assert_allclose(heights(view["activity"]), np.arange(5) / 4, atol=1e-4)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
@@ -211,7 +211,8 @@ def test_what_does_not_fit_is_refused(options: dict, message: str) -> None:
 
 
 def test_names_by_default_and_in_short() -> None:
-    assert (Presentation("words").feature(0), Presentation("words").sample(4)) == ("column 1", "row 5")
+    nameless = choose_presentation((5, 1), kind="words")
+    assert (nameless.feature(0), nameless.sample(4)) == ("column 1", "row 5")
     long = choose_presentation((1, 1), feature_names=["x" * 1000]).feature(0)
     assert len(long) == 80
     assert long.endswith("…")

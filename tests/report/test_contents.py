@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from autonmf import AutoNMF, RankEstimate
-from autonmf.plotting.evidence import read_evidence
+from autonmf.plotting.presentation import choose_presentation
 from autonmf.report.components import FULL, Detail
 from autonmf.report.contents import build_contents, compact, compute_fits, fill_space
 from autonmf.report.evidence import build_answer, build_evidence, describe_rank
-from autonmf.report.presentation import choose_presentation
 from autonmf.report.result import Factors, Result, recipe_from_model
 from autonmf.report.wording import percent, plain
 
@@ -116,12 +115,12 @@ def test_components_that_are_not_needed() -> None:
         model = AutoNMF(n_components=4, max_rank=4, random_state=0).fit(X)
     found = contents(model, X)
     assert [len(view.components) for view in found.views] == [3, 4]
-    fractions = [component.fraction for component in found.views[1].components]
+    fractions = [component["fraction"] for component in found.views[1].components]
     assert fractions == pytest.approx([1 / 3] * 3 + [0.0])
 
 
 def test_the_evidence_is_the_rule_s_own(result: Result) -> None:
-    evidence, table = build_evidence(result), read_evidence(result.estimate.evidence)
+    evidence, table = build_evidence(result), result.estimate.evidence
     assert evidence.ranks == tuple(table["rank"])
     assert {column.name for column in evidence.columns} == set(table) - {"rank"}
     np.testing.assert_array_equal(evidence.column("drop").values, table["drop"])
@@ -147,7 +146,7 @@ def test_a_sentence_for_every_rank(result: Result) -> None:
     evidence = build_evidence(result)
     sentences = [describe_rank(evidence, rank) for rank in evidence.ranks]
     assert len(set(sentences)) == len(sentences)
-    ratio = read_evidence(result.estimate.evidence)["drop_ratio"][2]
+    ratio = result.estimate.evidence["drop_ratio"][2]
     assert f"Component 3 lowers the loss {plain(ratio)} times as much as the next one" in sentences[2]
     assert "looks like noise" in sentences[2]
     assert "noise alone would give" in sentences[0]
@@ -185,7 +184,7 @@ def test_without_the_data_the_path_s_factors_are_shown(fitted: AutoNMF) -> None:
     found = contents(fitted)
     assert not any(view.polished for view in found.views)
     assert all(view.samples is None for view in found.views)
-    assert found.views[2].components[0].fraction is not None
+    assert found.views[2].components[0]["fraction"] is not None
 
 
 def test_with_the_data_the_model_s_own_components_are_shown(fitted: AutoNMF, low_rank: np.ndarray) -> None:

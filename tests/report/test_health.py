@@ -16,10 +16,6 @@ def told(health: Health, level: str) -> str:
     return " ".join(f"{one.text} {one.advice}" for one in health.findings if one.level == level)
 
 
-def facts(health: Health) -> dict[str, str]:
-    return {fact.name: fact.value for fact in health.facts}
-
-
 @pytest.fixture
 def ragged() -> np.ndarray:
     """30 x 20 with zeros, a zero row, two zero columns and three repeated rows."""
@@ -60,7 +56,7 @@ def test_empty_rows_and_repeated_rows_are_named(ragged: np.ndarray) -> None:
 
 
 def test_facts(ragged: np.ndarray) -> None:
-    found = facts(check_health(as_data(ragged)))
+    found = check_health(as_data(ragged)).facts
     assert found["Shape"] == "30 samples × 20 features"
     assert found["Storage"] == "dense, float64"
     assert found["Zero rows, zero columns"] == "1, 2"
@@ -68,7 +64,7 @@ def test_facts(ragged: np.ndarray) -> None:
 
 def test_two_values(low_rank: np.ndarray) -> None:
     X = np.where(low_rank > np.median(low_rank), 2.0, 0.0)
-    assert facts(check_health(as_data(X)))["Values"] == "0 and 2.00 only"
+    assert check_health(as_data(X)).facts["Values"] == "0 and 2.00 only"
 
 
 def test_good_data_are_called_good(low_rank: np.ndarray) -> None:
@@ -117,5 +113,5 @@ def test_few_rows_are_a_warning(low_rank: np.ndarray) -> None:
 
 def test_what_is_known_without_the_data() -> None:
     health = unknown_health((10, 20), 800.0)
-    assert facts(health) == {"Shape": "10 samples × 20 features", "Root mean square": "2.00"}
+    assert health.facts == {"Shape": "10 samples × 20 features", "Root mean square": "2.00"}
     assert "Pass X" in told(health, "note")

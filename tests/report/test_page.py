@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from autonmf import AutoNMF
@@ -63,7 +62,8 @@ def test_ranks_of_noise_stay_below_the_limit(
 
 
 def test_names_of_features_come_from_the_data_frame(tmp_path: Path, low_rank: np.ndarray, stored) -> None:
-    X = pd.DataFrame(low_rank, columns=[f"gene{j}" for j in range(40)])
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = pandas.DataFrame(low_rank, columns=[f"gene{j}" for j in range(40)])
     model = AutoNMF(max_rank=5, random_state=0).fit(X)
     found = stored(write_report(model, tmp_path / "genes.html", X=X))
     assert found["form"]["kind"] == "words"
@@ -74,7 +74,8 @@ def test_names_of_features_come_from_the_data_frame(tmp_path: Path, low_rank: np
 
 
 def test_names_with_a_unit_are_the_axis_of_curves(tmp_path: Path, low_rank: np.ndarray, stored) -> None:
-    X = pd.DataFrame(low_rank, columns=[f"{400 + 10 * j} nm" for j in range(40)])
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = pandas.DataFrame(low_rank, columns=[f"{400 + 10 * j} nm" for j in range(40)])
     model = AutoNMF(max_rank=5, random_state=0).fit(X)
     form = stored(write_report(model, tmp_path / "spectra.html", X=X))["form"]
     assert (form["kind"], form["axis_label"]) == ("spectrum", "nm")
@@ -154,9 +155,9 @@ def test_a_full_disk_leaves_the_earlier_page(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.write_text("the earlier page")
     code = (
-        "import sys, resource; from pathlib import Path; from autonmf.report.page import write_file\n"
+        "import sys, resource; from autonmf._files import replace_file\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))\n"
-        "write_file(Path(sys.argv[1]), 'x' * 3 * 10**6)"
+        "with replace_file(sys.argv[1]) as stream: stream.write(b'x' * 3 * 10**6)"
     )
     done = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True, check=False)
     assert done.returncode == 1

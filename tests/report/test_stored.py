@@ -49,7 +49,8 @@ def model(counts: np.ndarray) -> AutoNMF:
 
 def alike(found: Statistics, inside: Statistics) -> None:
     """But for how X is stored, and for repeated rows."""
-    for name in {field.name for field in fields(Statistics)} - {"dtype", "sparse", "repeated_rows"}:
+    known = {field.name for field in fields(Statistics)} | {"zeros", "median", "zero_rows", "zero_columns"}
+    for name in known - {"dtype", "sparse", "repeated_rows", "sample"}:
         assert_allclose(getattr(found, name), getattr(inside, name), rtol=1e-12, err_msg=name)
 
 
@@ -71,9 +72,7 @@ def test_the_page_about_a_file(
 ) -> None:
     page = stored(write_report(model, tmp_path / "file.html", X=kept))
     inside = stored(write_report(model, tmp_path / "memory.html", X=counts))
-    facts, expected = (
-        {fact["name"]: fact["value"] for fact in one["health"]["facts"]} for one in (page, inside)
-    )
+    facts, expected = (one["health"]["facts"] for one in (page, inside))
     assert facts["Shape"] == "60 samples × 40 features"
     assert facts["Repeated rows"] in ("2", "not searched for")
     for name in ("Zeros", "Values", "Median of positive entries", "Zero rows, zero columns"):

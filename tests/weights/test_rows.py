@@ -49,10 +49,10 @@ def test_low_energy_components_are_solved_for_as_well(ratio: float, each: bool) 
     rng = np.random.default_rng(0)
     C = rng.random((30, 4)) * [1.0, ratio, 1.0, ratio]
     X = rng.random((50, 4)) @ (rng.random((30, 4)) * [1.0, ratio, 1.0, ratio]).T
-    gram = C.T @ C
+    gram, unit = C.T @ C, C / np.linalg.norm(C, axis=0)
     W = solve_nnls_each(X @ C, np.repeat(gram[None], 50, axis=0)) if each else solve_nnls(X @ C, gram)
     for x, w in zip(X, W, strict=True):
-        assert np.linalg.norm(x - C @ w) <= nnls(C, x)[1] + 1e-9 * np.linalg.norm(x)
+        assert np.linalg.norm(x - C @ w) <= nnls(unit, x)[1] + 1e-9 * np.linalg.norm(x)
 
 
 def test_components_beyond_all_proportion_have_no_weight() -> None:

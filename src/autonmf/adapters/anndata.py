@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autonmf._types import Array, Seed
-from autonmf.plotting.evidence import read_evidence
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -140,7 +139,7 @@ def _make_record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]
             "why": estimate.why,
             "plausible": np.array(estimate.plausible),
             "warnings": np.array(estimate.warnings, dtype=object),
-            "evidence": read_evidence(estimate.evidence),
+            "evidence": dict(estimate.evidence),
             "confidence": estimate.confidence,
         }
     return _drop_none(record)

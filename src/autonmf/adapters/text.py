@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.plotting.forms import check_length, check_top, score_features, top_features
+from autonmf.plotting.forms import score_features, top_features
+from autonmf.plotting.presentation import check_names, check_top
 
 
 def top_words(
@@ -53,11 +54,9 @@ def top_words(
 
     estimator = model[-1] if isinstance(model, Pipeline) else model
     check_is_fitted(estimator, "components_")
-    names = (
-        _find_names(model, estimator) if feature_names is None else np.asarray(feature_names, dtype=object)
-    )
+    names = _find_names(model, estimator) if feature_names is None else feature_names
     components = estimator.components_
-    check_length(names, components, "feature_names", "name")
+    check_names(names, components.shape[1], "feature_names", "features")
     check_top(n_top, top_by)
     return [
         [str(names[i]) for i in top_features(scores, n_top)] for scores in score_features(components, top_by)

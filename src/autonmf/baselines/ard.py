@@ -26,15 +26,13 @@ from autonmf import kernels
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
 from autonmf.baselines.common import singular_values, upper_bound
-from autonmf.baselines.spectrum import noise_level
+from autonmf.baselines.spectrum import check_noise, noise_level
 from autonmf.data import Data
 from autonmf.data.factors import dot, gram
 from autonmf.distributed import as_data
 from autonmf.losses import FROBENIUS
 from autonmf.path import PathOptions, prepare
 from autonmf.selection import RankEstimate
-
-UPDATES = ("hals", "mm")
 
 RELEVANT = 0.1
 """A component counts if λ_j exceeds its bound by more than this fraction."""
@@ -54,10 +52,6 @@ class HalfNormal:
         """(b, c), with b such that the prior mean of an entry of X is ``mean`` (method of moments)."""
         return np.pi * (shape - 1) * mean / (2 * rank), 0.5 * length + shape + 1
 
-    def gradient(self, block: Array, weights: Array) -> Array:
-        """The gradient of Σ w_j f(B_j)."""
-        return block * weights
-
     def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
         """One HALS sweep on ½‖X - BCᵀ‖² + Σ w_j f(B_j), in place."""
         kernels.hals_sweeps(block, product, gram + np.diag(weights), 0.0, 1)
@@ -71,9 +65,6 @@ class Exponential:
 
     def constants(self, length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
         return float(np.sqrt((shape - 1) * (shape - 2) * mean / rank)), length + shape + 1
-
-    def gradient(self, block: Array, weights: Array) -> Array:
-        return np.broadcast_to(weights, block.shape)
 
     def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
         kernels.hals_sweeps(block, product - weights, gram, 0.0, 1)
@@ -102,30 +93,15 @@ class Posterior:
         """How far λ is above its bound b/c, as a fraction of it."""
         return np.asarray(scales * self.c / self.b - 1.0)
 
-    def value(self, U: Array, V: Array, scales: Array) -> float:
-        sizes = self.prior.size(U) + self.prior.size(V) + self.b
-        return FROBENIUS.value(self.data, U, V) / self.dispersion + float(
-            np.sum(sizes / scales + self.c * np.log(scales))
-        )
-
-    def update_block(self, block: Array, product: Array, gram: Array, scales: Array, update: str) -> Array:
-        """Lower the value over one block, with the other and λ fixed.
-
-        "mm" multiplies by X C / (B CᵀC + gradient of the penalty), the minimiser of the published
-        majoriser; "hals" minimises over one column after the other.
-        """
-        weights = self.dispersion / scales
-        if update == "mm":
-            slope = block @ gram + self.prior.gradient(block, weights)
-            ratio = np.divide(np.maximum(product, 0.0), slope, out=np.zeros_like(slope), where=slope > 0)
-            return np.asfortranarray(block * ratio)
+    def update_block(self, block: Array, product: Array, gram: Array, scales: Array) -> Array:
+        """Minimise over one column of a block after the other, with the other block and λ fixed."""
         block = np.array(block, order="F")
-        self.prior.sweep(block, product, gram, weights)
+        self.prior.sweep(block, product, gram, self.dispersion / scales)
         return block
 
-    def step(self, U: Array, V: Array, scales: Array, update: str) -> tuple[Array, Array, Array]:
-        U = self.update_block(U, self.data.right(V), gram(V), scales, update)
-        V = self.update_block(V, self.data.left(U), gram(U), scales, update)
+    def step(self, U: Array, V: Array, scales: Array) -> tuple[Array, Array, Array]:
+        U = self.update_block(U, self.data.right(V), gram(V), scales)
+        V = self.update_block(V, self.data.left(U), gram(U), scales)
         return U, V, self.scales(U, V)
 
 
@@ -137,7 +113,6 @@ def ard_nmf(
     prior: str = "l1",
     noise: float | None = None,
     shape: float = 5.0,
-    update: str = "hals",
     tol: float = 1e-5,
     max_iter: int = 5000,
 ) -> RankEstimate:
@@ -157,10 +132,6 @@ def ard_nmf(
         Standard deviation √φ of the noise. None: estimated from the median singular value, as in `svht`.
     shape : float
         Shape a of the prior of λ, above 2; b follows from it and the mean of X.
-    update : {"hals", "mm"}
-        "mm" is the published multiplicative update; "hals" minimises the same function column by column.
-        Superfluous components vanish slowly: "mm" may need tens of thousands of iterations and a ``tol`` of
-        1e-7 to remove them.
     tol : float
         Stop when no λ_j changes by more than this fraction.
     max_iter : int
@@ -181,16 +152,12 @@ def ard_nmf(
     3
     """
     data = as_data(X)
-    if prior not in PRIORS or update not in UPDATES:
-        raise ValueError(
-            f"prior must be one of {', '.join(PRIORS)} and update one of {', '.join(UPDATES)}, "
-            f"got {prior!r} and {update!r}"
-        )
+    if prior not in PRIORS:
+        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {prior!r}")
     if not shape > 2 or max_iter < 1:
         raise ValueError(f"shape > 2 and max_iter >= 1 are needed, got {shape} and {max_iter}")
     rank = upper_bound(data.shape, max_rank)
-    if noise is not None and not noise >= 0:
-        raise ValueError(f"noise must be a nonnegative standard deviation, got {noise}")
+    check_noise(noise)
     sigma = noise_level(singular_values(data), data.shape) if noise is None else float(noise)
     start, sketch = as_generator(random_state).spawn(2)
     with one_pool():
@@ -207,7 +174,7 @@ def ard_nmf(
         scales = posterior.scales(U, V)
         for _ in range(max_iter):
             previous = scales
-            U, V, scales = posterior.step(U, V, scales, update)
+            U, V, scales = posterior.step(U, V, scales)
             change = float(np.abs(scales / previous - 1.0).max())
             if change <= tol:
                 break

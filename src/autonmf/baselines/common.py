@@ -5,7 +5,7 @@ This is the one module here that knows how X is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,14 @@ COLUMN_ENTRIES = 1 << 25
 def upper_bound(shape: tuple[int, int], max_rank: int | None) -> int:
     """``max_rank`` checked as `rank_path` checks it; by default min(⌈min(n, m)/2⌉, 50)."""
     return PathOptions(max_rank=max_rank).first_rank(shape)
+
+
+def check_ranks(ranks: Iterable[int], shape: tuple[int, int]) -> list[int]:
+    """The ranks, increasing, if X can have all of them."""
+    wanted = sorted({int(rank) for rank in ranks})
+    if not wanted or wanted[0] < 1 or wanted[-1] > min(shape):
+        raise ValueError(f"ranks must be between 1 and min(X.shape)={min(shape)}, got {wanted}")
+    return wanted
 
 
 def in_storage_order(data: Data) -> Data:

@@ -25,7 +25,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
-from autonmf.baselines.common import in_storage_order, read_rows, submatrix, upper_bound
+from autonmf.baselines.common import check_ranks, in_storage_order, read_rows, submatrix, upper_bound
 from autonmf.baselines.wold import MOST_FOLDS, EntryFolds, TrainingData, masked_path
 from autonmf.data import Data, Dense, OpenedData, Sparse
 from autonmf.distributed import as_data
@@ -103,7 +103,9 @@ def cross_validate(
     """
     data = as_data(X)
     _check(kind, folds, data.shape)
-    wanted = _list_ranks(data.shape, ranks, max_rank)
+    if ranks is None:
+        ranks = range(1, upper_bound(data.shape, max_rank) + 1)
+    wanted = np.array(check_ranks(ranks, data.shape))
     rng = as_generator(random_state)
     with one_pool():
         if kind == "wold":
@@ -176,15 +178,6 @@ def _choose_rank(ranks: Array, by_fold: Array, rule: str) -> RankEstimate:
         plausible=tuple(int(rank) for rank in ranks[close]),
         warnings=tuple(warnings),
     )
-
-
-def _list_ranks(shape: tuple[int, int], ranks: Sequence[int] | None, max_rank: int | None) -> Array:
-    if ranks is None:
-        return np.arange(1, upper_bound(shape, max_rank) + 1)
-    wanted = np.unique(np.asarray(ranks, dtype=int))
-    if wanted.size == 0 or wanted[0] < 1 or wanted[-1] > min(shape):
-        raise ValueError(f"ranks must be between 1 and min(X.shape)={min(shape)}, got {list(ranks)}")
-    return wanted
 
 
 def _check(kind: str, folds: int | tuple[int, int], shape: tuple[int, int]) -> None:

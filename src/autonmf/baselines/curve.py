@@ -37,6 +37,8 @@ STRONG = 10.0
 NEGLIGIBLE = 1e-12
 """A loss below this fraction of ½‖X‖² is rounding error."""
 
+INCOMPLETE = "the path is incomplete"
+
 
 def loss_curve(
     X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
@@ -47,11 +49,6 @@ def loss_curve(
     data = as_data(X)
     found = rank_path(data, max_rank, random_state=random_state)
     return evaluate_on_X(found, data, found.ranks)
-
-
-def curve_warnings(path: RankPath) -> tuple[str, ...]:
-    """Warnings for a method that uses the losses of this path."""
-    return () if path.complete else ("the path is incomplete",)
 
 
 def gaussian_bic(losses: Array, ranks: Array, shape: tuple[int, int]) -> Array:
@@ -96,16 +93,16 @@ def bic(
     values = gaussian_bic(losses, curve.ranks, curve.shape)
     best = int(np.argmin(values))
     rank = int(curve.ranks[best])
-    warnings = curve_warnings(curve)
+    warnings = [] if curve.complete else [INCOMPLETE]
     if best == len(values) - 1 and best > 0:
-        warnings += (f"BIC still decreases at the largest rank, {rank}: raise max_rank",)
+        warnings.append(f"BIC still decreases at the largest rank, {rank}: raise max_rank")
     return RankEstimate(
         rank=rank,
         rule="bic",
         why=f"rank {rank} has the lowest BIC",
         evidence={"rank": curve.ranks, "loss": curve.losses, "bic": values},
         plausible=tuple(int(r) for r in curve.ranks[values <= values[best] + STRONG]),
-        warnings=warnings,
+        warnings=tuple(warnings),
     )
 
 
@@ -118,7 +115,10 @@ def differences(x: Array, y: Array) -> Array:
 
 
 def knees(x: Array, y: Array, sensitivity: float = 1.0) -> list[int]:
-    """The indices of all knees of an increasing concave curve, in increasing order."""
+    """The indices of all knees of an increasing concave curve, in increasing order.
+
+    ``sensitivity`` is S: how far the curve must fall after a maximum for it to count as a knee.
+    """
     above = differences(x, y)
     if not above.any():
         return []
@@ -130,12 +130,7 @@ def knees(x: Array, y: Array, sensitivity: float = 1.0) -> list[int]:
 
 
 def elbow(
-    X: Any,
-    *,
-    max_rank: int | None = None,
-    random_state: Seed = None,
-    path: RankPath | None = None,
-    sensitivity: float = 1.0,
+    X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
 ) -> RankEstimate:
     """The elbow of the loss curve, by the Kneedle algorithm.
 
@@ -145,8 +140,6 @@ def elbow(
     ----------
     X, max_rank, random_state, path
         As in `bic`.
-    sensitivity : float
-        S of the algorithm: how far the curve must fall after a maximum for it to count as a knee.
 
     Returns
     -------
@@ -165,12 +158,12 @@ def elbow(
     ranks = curve.ranks.astype(float)
     # The loss cannot rise with the rank at convergence.
     losses = np.minimum.accumulate(curve.losses)
-    found = knees(ranks, -losses, sensitivity)
+    found = knees(ranks, -losses)
     above = differences(ranks, -losses)
     chosen = found[0] if found else int(np.argmax(above))
-    warnings = curve_warnings(curve)
+    warnings = [] if curve.complete else [INCOMPLETE]
     if not found:
-        warnings += ("the curve has no clear knee; the point furthest above the diagonal is used",)
+        warnings.append("the curve has no clear knee; the point furthest above the diagonal is used")
     rank = int(curve.ranks[chosen])
     return RankEstimate(
         rank=rank,
@@ -178,5 +171,5 @@ def elbow(
         why=f"the loss has its elbow at rank {rank}, {above[chosen]:.2f} below the line between its ends",
         evidence={"rank": curve.ranks, "loss": curve.losses, "difference": above},
         plausible=tuple(sorted({rank, *(int(curve.ranks[i]) for i in found)})),
-        warnings=warnings,
+        warnings=tuple(warnings),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,10 @@ from autonmf.selection import RankEstimate
 
 Factors = tuple[Array, Array]
 
-AMBIGUOUS = (0.1, 0.9)
-"""A pair that shares a cluster in a fraction of the runs between these is ambiguous (PAC)."""
-
 ROUNDS = 20
 """Maximum number of rounds of matching components to cluster centres; two or three are usual."""
 
-STATISTICS: dict[str, float] = {"cosine": 0.9, "cophenetic": 0.99, "pac": 0.9, "silhouette": 0.75}
+STATISTICS: dict[str, float] = {"silhouette": 0.75, "cophenetic": 0.99}
 """The statistics, and the value from which a rank counts as stable."""
 
 MOST_ITEMS = 1000
@@ -59,18 +55,16 @@ def stability(
         Largest rank of the paths. Default: min(⌈min(n, m)/2⌉, 50).
     random_state : int, generator or None
         Seed.
-    statistic : {"silhouette", "cosine", "cophenetic", "pac"}
-        "cosine": mean cosine of matched components over pairs of runs. "silhouette": the components of all
-        runs are clustered, with one component of each run per cluster, and the lowest mean silhouette of a
-        cluster is taken (NMFk; Alexandrov et al., 2013). "cophenetic" and "pac": each row or column of X,
-        whichever are fewer, is assigned to its largest component; the consensus matrix of these clusterings
-        is compared with its dendrogram (Brunet et al., 2004), or 1 - PAC is taken, where PAC is the fraction
-        of ambiguous pairs (Șenbabaoğlu et al., 2014).
+    statistic : {"silhouette", "cophenetic"}
+        "silhouette": the components of all runs are clustered, with one component of each run per cluster,
+        and the lowest mean silhouette of a cluster is taken (NMFk; Alexandrov et al., 2013). "cophenetic":
+        each row or column of X, whichever are fewer, is assigned to its largest component, and the consensus
+        matrix of these clusterings is compared with its dendrogram (Brunet et al., 2004).
     n_runs : int
         Number of random initialisations. Each run is one path through all ranks.
     threshold : float, optional
-        Value from which a rank is stable. Default: 0.75 for the silhouette, 0.9 for cosine and PAC, 0.99 for
-        the cophenetic correlation.
+        Value from which a rank is stable. Default: 0.75 for the silhouette, 0.99 for the cophenetic
+        correlation.
 
     Returns
     -------
@@ -139,44 +133,24 @@ def _runs_by_rank(
             walker = Walker(first.opened, options, last, [other], time.monotonic(), None, first.view)
             solutions = walker.walk_all(keep_partial=False).solutions()
             runs.append(tuple(map(first.unscaler.to_point, solutions)))
-    found: dict[int, dict[int, PathPoint]] = {}
-    for index, points in enumerate(runs):
-        for point in points:
-            found.setdefault(point.rank, {})[index] = point
-    return {rank: list(by_run.values()) for rank, by_run in found.items() if len(by_run) == n_runs}
+    by_run = [{point.rank: point for point in points} for points in runs]
+    visited = set.intersection(*map(set, by_run))
+    return {rank: [points[rank] for points in by_run] for rank in visited}
 
 
 def _make_measure(
     statistic: str, shape: tuple[int, int], rng: np.random.Generator
 ) -> Callable[[Sequence[Factors]], float]:
     """The statistic as a function of the factors of all runs at one rank."""
-    if statistic == "cosine":
-        return matched_cosine
     if statistic == "silhouette":
         return component_silhouette
-    size = min(shape)
-    sample = np.sort(rng.permutation(size)[:MOST_ITEMS])
+    sample = np.sort(rng.permutation(min(shape))[:MOST_ITEMS])
 
-    def cluster(runs: Sequence[Factors]) -> Array:
+    def measure(runs: Sequence[Factors]) -> float:
         shorter = [(U, V) if U.shape[0] <= V.shape[0] else (V, U) for U, V in runs]
-        return consensus([dominant_components(run)[sample] for run in shorter])
+        return cophenetic_correlation(consensus([dominant_components(run)[sample] for run in shorter]))
 
-    if statistic == "cophenetic":
-        return lambda runs: cophenetic_correlation(cluster(runs))
-    return lambda runs: 1.0 - ambiguous_fraction(cluster(runs))
-
-
-def cosines(first: Factors, second: Factors) -> Array:
-    """Cosines between the components of two factorisations."""
-    (U, V), (S, T) = (map(unit_columns, factors) for factors in (first, second))
-    return np.asarray((U.T @ S) * (V.T @ T))
-
-
-def matched_cosine(runs: Sequence[Factors]) -> float:
-    """The mean cosine of components matched one to one (Hungarian algorithm), over all pairs of runs."""
-    similar = _by_run(runs)
-    pairs = (similar[first, :, second] for first, second in combinations(range(len(runs)), 2))
-    return float(np.mean([pair[linear_sum_assignment(pair, maximize=True)].mean() for pair in pairs]))
+    return measure
 
 
 def component_clusters(runs: Sequence[Factors]) -> Array:
@@ -185,8 +159,8 @@ def component_clusters(runs: Sequence[Factors]) -> Array:
     As in NMFk: components are matched to cluster centres by the Hungarian algorithm, and the centres are
     updated until the labels do not change. The components of the first run are the first centres.
     """
-    similar = _by_run(runs)
-    count, rank = similar.shape[:2]
+    count, rank = len(runs), runs[0][0].shape[1]
+    similar = cosines(runs).reshape(count, rank, count, rank)
     labels = _match([similar[run, :, 0] for run in range(count)])
     for _ in range(ROUNDS):
         members = np.argsort(labels, axis=1)  # members[run, cluster] is the component of that run
@@ -200,30 +174,16 @@ def component_clusters(runs: Sequence[Factors]) -> Array:
     return labels
 
 
-def silhouette(distances: Array, labels: Array) -> Array:
-    """The silhouette width (b - a)/max(a, b) of each item, from a distance matrix.
-
-    a is its mean distance to its own cluster, b that to the nearest other one; 0 for clusters of one
-    (Rousseeuw, 1987).
-    """
-    member = labels[:, None] == np.unique(labels)[None, :]
-    sums, sizes = distances @ member, member.sum(axis=0)
-    own = member.argmax(axis=1)
-    items = np.arange(len(labels))
-    others = np.where(member, np.inf, sums / sizes)
-    a = sums[items, own] / np.maximum(sizes[own] - 1, 1)
-    b = others.min(axis=1)
-    largest = np.maximum(a, b)
-    width = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
-    return np.where(sizes[own] > 1, width, 0.0)
-
-
 def component_silhouette(runs: Sequence[Factors]) -> float:
     """The lowest mean silhouette of a cluster of components, as in NMFk; 1 for rank one."""
+    from sklearn.metrics import silhouette_samples
+
     if runs[0][0].shape[1] == 1:
         return 1.0
     labels = component_clusters(runs).ravel()
-    widths = silhouette(np.maximum(1.0 - _similarities(runs), 0.0), labels)
+    distances = np.maximum(1.0 - cosines(runs), 0.0)
+    np.fill_diagonal(distances, 0.0)  # which rounding errors, or components that are zero, may raise
+    widths = silhouette_samples(distances, labels, metric="precomputed")
     return float(min(widths[labels == cluster].mean() for cluster in np.unique(labels)))
 
 
@@ -252,23 +212,10 @@ def cophenetic_correlation(shared: Array) -> float:
     return float(cophenet(linkage(distances, "average"), distances)[0])
 
 
-def ambiguous_fraction(shared: Array) -> float:
-    """PAC: the fraction of ambiguous pairs (Șenbabaoğlu et al., 2014)."""
-    pairs = shared[np.triu_indices_from(shared, k=1)]
-    low, high = AMBIGUOUS
-    return float(np.mean((pairs > low) & (pairs < high)))
-
-
-def _similarities(runs: Sequence[Factors]) -> Array:
+def cosines(runs: Sequence[Factors]) -> Array:
     """Cosines between all components of all runs."""
-    stacked = tuple(np.hstack([run[side] for run in runs]) for side in (0, 1))
-    return cosines((stacked[0], stacked[1]), (stacked[0], stacked[1]))
-
-
-def _by_run(runs: Sequence[Factors]) -> Array:
-    """Cosines indexed by run, component, run and component."""
-    count, rank = len(runs), runs[0][0].shape[1]
-    return _similarities(runs).reshape(count, rank, count, rank)
+    U, V = (unit_columns(np.hstack(factors)) for factors in zip(*runs, strict=True))
+    return np.asarray((U.T @ U) * (V.T @ V))
 
 
 def _match(similar: Sequence[Array]) -> Array:

@@ -59,6 +59,12 @@ def noise_level(values: Array, shape: tuple[int, int]) -> float:
     return float(np.median(values) / np.sqrt(n * marchenko_pastur_median(m / n)))
 
 
+def check_noise(noise: float | None) -> None:
+    """Refuse a standard deviation that is negative or NaN."""
+    if noise is not None and not noise >= 0:
+        raise ValueError(f"noise must be a nonnegative standard deviation, got {noise}")
+
+
 def svht(
     X: Any, *, noise: float | None = None, max_rank: int | None = None, random_state: Seed = None
 ) -> RankEstimate:
@@ -91,8 +97,7 @@ def svht(
     3
     """
     data = as_data(X)
-    if noise is not None and not noise >= 0:
-        raise ValueError(f"noise must be a nonnegative standard deviation, got {noise}")
+    check_noise(noise)
     values = singular_values(data)
     n, m = max(data.shape), min(data.shape)
     rounding = n * float(np.finfo(np.float64).eps) * float(values[0])

@@ -4,11 +4,12 @@ The options of the search have no defaults here: what is not given is left to `a
 which also checks what is given. It is imported only then, because --help should be fast.
 """
 
+# ruff: noqa: RUF009 (`_option` returns a field)
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -50,14 +51,19 @@ def _parse_shape(text: str) -> tuple[int, int]:
     return int(rows), int(columns)
 
 
-_reading = partial(typer.Option, rich_help_panel="Reading FILE")
-_search = partial(typer.Option, rich_help_panel="Finding the rank")
-_look = partial(typer.Option, rich_help_panel="Showing the components")
-_results = partial(typer.Option, rich_help_panel="Results")
-_path = {"readable": False}  # not checked by typer: our own messages say more
+def _option(panel: str, help: str, default: Any = None, *names: str, **more: Any) -> Any:
+    """A field of a group, with the option that sets it."""
+    # Paths are not checked by typer: our own messages say more.
+    option = typer.Option(*names, help=help, rich_help_panel=panel, readable=False, **more)
+    return field(default=default, metadata={"option": option})
 
-Seed = Annotated[int, _search(min=0, metavar="N", help="The same seed gives the same result.")]
-Json = Annotated[bool, _results("--json", help="Print the result as JSON and nothing else.")]
+
+_reading = partial(_option, "Reading FILE")
+_search = partial(_option, "Finding the rank")
+_look = partial(_option, "Showing the components")
+_results = partial(_option, "Results")
+
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same result.")]
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Shape = Any  # typer has no tuples from one word
 
@@ -66,53 +72,38 @@ Shape = Any  # typer has no tuples from one word
 class Input:
     """The matrix to read, and how to prepare it."""
 
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Nonnegative matrix: .csv, .tsv, .txt or .mtx (also .gz), .npy, .npz, .mat, .parquet, "
-            ".h5ad, .h5, .hdf5 or a .zarr folder; - reads any of the files from the standard input.",
-            show_default=False,
-            **_path,
-        ),
-    ]
-    var: Annotated[
-        str | None,
-        _reading(
-            metavar="NAME",
-            help="Variable of a .mat or .npz file, layer of a .h5ad file, array in HDF5 or zarr (group/X).",
-        ),
-    ] = None
-    transpose: Annotated[bool, _reading("--transpose", help="Exchange rows and columns.")] = False
-    header: Annotated[
-        bool | None,
-        _reading(
-            "--header/--no-header",
-            help="Whether line 1 of a text file has column names. Default: auto.",
-        ),
-    ] = None
-    labels: Annotated[
-        bool | None,
-        _reading(
-            "--labels/--no-labels",
-            help="Whether column 1 of a text file has row names. Default: auto.",
-        ),
-    ] = None
-    normalize: Annotated[
-        str | None,
-        _reading(
-            **_one_of("autonmf.io", "NORMALIZATIONS"),
-            help="log1p: scale each row to the median row sum, then log(1 + x); tfidf: as in scikit-learn; "
-            "max: divide by the largest entry. Applied after --transpose.",
-        ),
-    ] = None
-    missing: Annotated[
-        str,
-        _reading(
-            **_one_of("autonmf.data.validation", "MISSING", "error"),
-            help="Empty cells and NaN. error: refuse them; mask: treat them as missing.",
-        ),
-    ] = "error"
+    file: Path = field(
+        metadata={
+            "option": typer.Argument(
+                metavar="FILE",
+                help="Nonnegative matrix: .csv, .tsv, .txt or .mtx (also .gz), .npy, .npz, .mat, .parquet, "
+                ".h5ad, .h5, .hdf5 or a .zarr folder; - reads any of the files from the standard input.",
+                show_default=False,
+                readable=False,
+            )
+        }
+    )
+    var: str | None = _reading(
+        "Variable of a .mat or .npz file, layer of a .h5ad file, array in HDF5 or zarr (group/X).",
+        metavar="NAME",
+    )
+    transpose: bool = _reading("Exchange rows and columns.", False, "--transpose")
+    header: bool | None = _reading(
+        "Whether line 1 of a text file has column names. Default: auto.", None, "--header/--no-header"
+    )
+    labels: bool | None = _reading(
+        "Whether column 1 of a text file has row names. Default: auto.", None, "--labels/--no-labels"
+    )
+    normalize: str | None = _reading(
+        "log1p: scale each row to the median row sum, then log(1 + x); tfidf: as in scikit-learn; "
+        "max: divide by the largest entry. Applied after --transpose.",
+        **_one_of("autonmf.io", "NORMALIZATIONS"),
+    )
+    missing: str = _reading(
+        "Empty cells and NaN. error: refuse them; mask: treat them as missing.",
+        "error",
+        **_one_of("autonmf.data.validation", "MISSING", "error"),
+    )
 
     @property
     def name(self) -> str:
@@ -131,51 +122,34 @@ class Input:
 class Search:
     """How the rank is found; None is the default of `PathOptions`."""
 
-    n_components: Annotated[
-        int | None,
-        _search(
-            "--n-components",
-            "--rank",
-            "-k",
-            min=1,
-            metavar="N",
-            help="Use this rank. Default: found from the data.",
-        ),
-    ] = None
-    max_rank: Annotated[
-        int | None, _search(metavar="N", help="Largest rank. Default: half the smaller side, at most 50.")
-    ] = None
-    solver: Annotated[
-        str | None,
-        _search(
-            **_one_of("autonmf.path.options", "SOLVER_NAMES"),
-            help="Algorithm: auto (default), hals, or one of the paper's: pasm, s-ipalm, ipalm, palm.",
-        ),
-    ] = None
-    grid: Annotated[
-        str | None,
-        _search(
-            **_one_of("autonmf.path", "GRIDS"),
-            help="exact (default): every rank; adaptive: the grid of lambda of the paper.",
-        ),
-    ] = None
-    rule: Annotated[
-        str | None,
-        _search(
-            **_one_of("autonmf.selection", "RULES"),
-            help="auto (default), or marginal, the rule of the paper, implied by --tau.",
-        ),
-    ] = None
-    tau: Annotated[float | None, _search(metavar="X", help="Threshold of the marginal rule.")] = None
-    n_starts: Annotated[
-        int | None,
-        _search(metavar="N", help="Random initialisations; each rank keeps its best solution. Default: one."),
-    ] = None
-    seed: Seed = 0
-    checkpoint: Annotated[
-        Path | None,
-        _search(metavar="FILE", help="Save progress here; the same command resumes from it.", **_path),
-    ] = None
+    n_components: int | None = _search(
+        "Use this rank. Default: found from the data.",
+        None,
+        "--n-components",
+        "--rank",
+        "-k",
+        min=1,
+        metavar="N",
+    )
+    max_rank: int | None = _search("Largest rank. Default: half the smaller side, at most 50.", metavar="N")
+    solver: str | None = _search(
+        "Algorithm: auto (default), hals, or one of the paper's: pasm, s-ipalm, ipalm, palm.",
+        **_one_of("autonmf.path.options", "SOLVER_NAMES"),
+    )
+    grid: str | None = _search(
+        "exact (default): every rank; adaptive: the grid of lambda of the paper.",
+        **_one_of("autonmf.path", "GRIDS"),
+    )
+    rule: str | None = _search(
+        "auto (default), or marginal, the rule of the paper, implied by --tau.",
+        **_one_of("autonmf.selection", "RULES"),
+    )
+    tau: float | None = _search("Threshold of the marginal rule.", metavar="X")
+    n_starts: int | None = _search(
+        "Random initialisations; each rank keeps its best solution. Default: one.", metavar="N"
+    )
+    seed: int = _search("The same seed gives the same result.", 0, min=0, metavar="N")
+    checkpoint: Path | None = _search("Save progress here; the same command resumes from it.", metavar="FILE")
 
     def path_options(self, **more: Any) -> PathOptions:
         """The options of the path."""
@@ -207,7 +181,7 @@ class Search:
                 check_rule(rule["rule"], rule.get("tau"))
         except ValueError as error:
             raise Failure(
-                name_options(str(error), *(field.name for field in fields(self))), BAD_USAGE
+                name_options(str(error), *(each.name for each in fields(self))), BAD_USAGE
             ) from error
 
 
@@ -215,58 +189,39 @@ class Search:
 class Look:
     """How a page shows the components."""
 
-    kind: Annotated[
-        str | None,
-        _look(
-            **_one_of("autonmf.plotting.forms", "KINDS"),
-            help="image, spectrum, words or template. Default: chosen from the data.",
-        ),
-    ] = None
-    image_shape: Annotated[
-        Shape, _look(parser=_parse_shape, metavar="RxC", help="Columns are pixels of images of this shape.")
-    ] = None
-    map_shape: Annotated[
-        Shape, _look(parser=_parse_shape, metavar="RxC", help="Rows are pixels of a map of this shape.")
-    ] = None
-    column_order: Annotated[
-        bool, _look("--column-order", help="Pixels are in column order, as in MATLAB.")
-    ] = False
-    n_top: Annotated[int, _look(min=1, max=100, metavar="N", help="Words or genes per component.")] = 10
-    title: Annotated[str | None, _look(metavar="TEXT", help="Title of the page. Default: name of FILE.")] = (
-        None
+    kind: str | None = _look(
+        "image, spectrum, words or template. Default: chosen from the data.",
+        **_one_of("autonmf.plotting.presentation", "KINDS"),
     )
+    image_shape: Shape = _look(
+        "Columns are pixels of images of this shape.", parser=_parse_shape, metavar="RxC"
+    )
+    map_shape: Shape = _look("Rows are pixels of a map of this shape.", parser=_parse_shape, metavar="RxC")
+    column_order: bool = _look("Pixels are in column order, as in MATLAB.", False, "--column-order")
+    n_top: int = _look("Words or genes per component.", 10, min=1, max=100, metavar="N")
+    title: str | None = _look("Title of the page. Default: name of FILE.", metavar="TEXT")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """Where a page goes."""
 
-    out: Annotated[
-        Path | None,
-        _results(metavar="PAGE", help="Default: name of FILE with -report.html; - prints the page.", **_path),
-    ] = None
-    force: Annotated[bool, _results("--force", help="Overwrite an existing page.")] = False
-    json: Json = False
-    quiet: Annotated[bool, _results("--quiet", "-q", help="Print the name of the page and nothing else.")] = (
-        False
-    )
+    out: Path | None = _results("Default: name of FILE with -report.html; - prints the page.", metavar="PAGE")
+    force: bool = _results("Overwrite an existing page.", False, "--force")
+    json: bool = _results("Print the result as JSON and nothing else.", False, "--json")
+    quiet: bool = _results("Print the name of the page and nothing else.", False, "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
     """Where results go."""
 
-    out: Annotated[
-        Path | None,
-        _results(
-            metavar="FOLDER",
-            help="Write the factors W and H, the path and a summary; - prints H as CSV.",
-            **_path,
-        ),
-    ] = None
-    force: Annotated[bool, _results("--force", help="Overwrite earlier results in FOLDER.")] = False
-    json: Json = False
-    quiet: Annotated[bool, _results("--quiet", "-q", help="Print the rank and nothing else.")] = False
+    out: Path | None = _results(
+        "Write the factors W and H, the path and a summary; - prints H as CSV.", metavar="FOLDER"
+    )
+    force: bool = _results("Overwrite earlier results in FOLDER.", False, "--force")
+    json: bool = _results("Print the result as JSON and nothing else.", False, "--json")
+    quiet: bool = _results("Print the rank and nothing else.", False, "--quiet", "-q")
 
 
 def name_options(message: str, *names: str) -> str:
@@ -277,9 +232,9 @@ def name_options(message: str, *names: str) -> str:
     return message
 
 
-def option_name(field: str) -> str:
+def option_name(name: str) -> str:
     """The option of a field: ``n_starts`` is ``--n-starts``."""
-    return f"--{field.replace('_', '-')}"
+    return f"--{name.replace('_', '-')}"
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -289,23 +244,24 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     commands share them.
     """
     groups = {name: kind for name, kind in get_type_hints(command).items() if name != "return"}
-    parameters = []
-    for kind in groups.values():
-        hints = get_type_hints(kind, include_extras=True)
-        for field in fields(kind):
-            default = Parameter.empty if field.default is MISSING else field.default
-            parameters.append(
-                Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name])
-            )
+    parameters = [
+        Parameter(
+            each.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if each.default is MISSING else each.default,
+            annotation=Annotated[get_type_hints(kind)[each.name], each.metadata["option"]],
+        )
+        for kind in groups.values()
+        for each in fields(kind)
+    ]
 
     @functools.wraps(command)
     def with_options(**given: Any) -> None:
-        command(
-            **{
-                name: kind(**{field.name: given[field.name] for field in fields(kind)})
-                for name, kind in groups.items()
-            }
-        )
+        filled = {
+            name: kind(**{each.name: given[each.name] for each in fields(kind)})
+            for name, kind in groups.items()
+        }
+        command(**filled)
 
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

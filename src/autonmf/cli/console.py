@@ -11,19 +11,16 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autonmf.io import ReadError
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 BAD_DATA = 1
 BAD_USAGE = 2
 INTERRUPTED = 130
 
 WIDTH = 100
-"""Maximum width of a paragraph, and the width of everything without a terminal."""
+"""Maximum width of a paragraph, and its width without a terminal."""
 
 
 class Failure(Exception):
@@ -84,19 +81,6 @@ def print_paragraph(text: str) -> None:
     terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
     print(textwrap.fill(text, min(terminal, WIDTH), break_long_words=False, break_on_hyphens=False))
     print()
-
-
-def print_table(table: Table, width: int = WIDTH) -> None:
-    """Print a table, in plain ASCII without a terminal."""
-    from rich.console import Console
-
-    terminal = Console()
-    if terminal.is_terminal:
-        terminal.print(table)
-        return
-    buffer = io.StringIO()
-    Console(file=buffer, width=width, force_terminal=False, no_color=True).print(table)
-    print("\n".join(line.rstrip() for line in buffer.getvalue().replace("─", "-").splitlines()))
 
 
 def escape_unencodable() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 import autonmf
+from autonmf._files import replace_file
 from autonmf._types import Array
 from autonmf.cli.arguments import STREAM, Input, Output, Search
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
@@ -149,32 +150,28 @@ class Folder:
         """Write all files, the summary last."""
         rows = table.row_names or [f"row_{i}" for i in range(1, table.X.shape[0] + 1)]
         for name, factor in (("W.npy", found.W), ("H.npy", found.H)):
-            with self._replace(name) as temporary, temporary.open("wb") as file:
+            with self._replace(name) as file:
                 np.save(_Stream(file), factor)
         with self._open_text("W.csv") as stream:
             _write_csv(stream, found.W, rows, _component_names(found))
         with self._open_text("H.csv") as stream:
             _write_components(stream, table, found)
-        with self._replace("path.npz") as temporary:
-            found.path.save(temporary)
+        with explain_errors(f"write {self.path / 'path.npz'}"):
+            found.path.save(self.path / "path.npz")
         with self._open_text("summary.json") as stream:
             stream.write(json.dumps(summary, indent=2) + "\n")
 
     @contextmanager
-    def _open_text(self, name: str) -> Iterator[IO[str]]:
-        with self._replace(name) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+    def _replace(self, name: str) -> Iterator[IO[bytes]]:
+        with explain_errors(f"write {self.path / name}"), replace_file(self.path / name) as stream:
             yield stream
 
     @contextmanager
-    def _replace(self, name: str) -> Iterator[Path]:
-        """A temporary file that is renamed to ``name`` once it is complete."""
-        temporary = self.path / f".{name}.{os.getpid()}.part"
-        with explain_errors(f"write {self.path / name}"):
-            try:
-                yield temporary
-                os.replace(temporary, self.path / name)
-            finally:
-                temporary.unlink(missing_ok=True)
+    def _open_text(self, name: str) -> Iterator[IO[str]]:
+        with self._replace(name) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            yield text
+            text.detach()  # writes what is left, and does not close the stream
 
 
 class _Stream:

@@ -17,7 +17,7 @@ from autonmf.cli.progress import show_progress
 from autonmf.io import Table
 
 if TYPE_CHECKING:
-    from autonmf.report.presentation import Presentation
+    from autonmf.plotting.presentation import Presentation
     from autonmf.report.result import Recipe
 
 
@@ -88,7 +88,7 @@ def _check_target(target: Path, page: Page) -> None:
 
 
 def _choose_presentation(table: Table, look: Look) -> Presentation:
-    from autonmf.report.presentation import choose_presentation
+    from autonmf.plotting.presentation import choose_presentation
 
     try:
         return choose_presentation(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy import sparse
 
 from autonmf._types import Array
+from autonmf.io.checks import make_compressed
 from autonmf.io.table import ReadError, explain_errors
 
 
@@ -105,19 +106,19 @@ def encode_labels(names: list[str]) -> tuple[Array, tuple[str, ...]]:
     return np.array([order[name] for name in names], dtype=np.int64), tuple(order)
 
 
-def read_npz(file: Path) -> dict[str, Array]:
-    """Read every array of an npz file."""
-    with explain_errors(file, "an npz file"), np.load(file, allow_pickle=False) as stored:
-        return dict(stored)
+def read_npz(file: Path, needed: Sequence[str] = (), kind: str = "an npz file") -> dict[str, Array]:
+    """Read every array of an npz file, which must hold those that are needed."""
+    with explain_errors(file, kind), np.load(file, allow_pickle=False) as loaded:
+        stored = dict(loaded)
+    if missing := [name for name in needed if name not in stored]:
+        raise ReadError(f"{file} is not {kind}: it holds no {', '.join(missing)}")
+    return stored
 
 
-def make_csr(file: Path, stored: dict[str, Array], dtype: DTypeLike = np.float64) -> Any:
-    """Build the sparse matrix whose parts are among the arrays of a file."""
-    if missing := [key for key in ("data", "indices", "indptr", "shape") if key not in stored]:
-        raise ReadError(f"{file} is not a CSR matrix: it holds no {', '.join(missing)}")
-    parts = (stored["data"].astype(dtype), stored["indices"], stored["indptr"])
-    rows, columns = (int(size) for size in stored["shape"])
-    X = sparse.csr_matrix(parts, shape=(rows, columns))
+def read_csr(file: Path, dtype: DTypeLike = np.float64) -> tuple[Any, dict[str, Array]]:
+    """Read the sparse matrix whose parts are among the arrays of an npz file, and all these arrays."""
+    stored = read_npz(file, ("data", "indices", "indptr", "shape"), "a CSR matrix")
     with explain_errors(file, "a CSR matrix"):
-        X.check_format(full_check=True)
-    return X
+        rows, columns = (int(size) for size in stored["shape"])
+        values, indices, indptr = stored["data"].astype(dtype), stored["indices"], stored["indptr"]
+        return make_compressed(values, indices, indptr, (rows, columns), by_columns=False), stored

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, make_csr, read_npz
+from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, read_csr, read_npz
 from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
 from autonmf.io import read_matrix
+from autonmf.io.normalization import log_normalize
 from autonmf.io.table import ReadError, explain_errors
 
 TARGET = 1e4
@@ -48,8 +49,7 @@ def fetch_pbmc3k(
     """
     kind = check_dtype(dtype)
     if stored := find("pbmc3k.npz", data_home):
-        arrays = read_npz(stored)
-        X = make_csr(stored, arrays, kind)
+        X, arrays = read_csr(stored, kind)
         genes = tuple(map(str, arrays.get("genes", ())))
         labels = arrays["label_code"].astype(np.int64) if "label_code" in arrays else None
         names = tuple(map(str, arrays.get("label_names", ())))
@@ -59,7 +59,7 @@ def fetch_pbmc3k(
         labels, names, source = None, (), "10x Genomics"
     done = f"Counts as published; genes seen in fewer than {MIN_CELLS} cells left out"
     if normalize:
-        X = normalize_counts(X)
+        X = log_normalize(X, TARGET)
         done += f"; each cell scaled to {TARGET:,.0f} counts, then log(1 + x)"
     return Dataset(
         "pbmc3k",
@@ -72,15 +72,6 @@ def fetch_pbmc3k(
         label_names=names,
         feature_names=genes,
     )
-
-
-def normalize_counts(X: Any) -> Any:
-    """Scale each row to a sum of 10,000, then take log(1 + x); an empty row stays empty."""
-    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
-    scale = np.divide(TARGET, totals, out=np.zeros_like(totals), where=totals > 0)
-    X = X.copy()
-    X.data = np.log1p(X.data * np.repeat(scale, np.diff(X.indptr))).astype(X.dtype)
-    return X
 
 
 def _read_archive(file: Path, dtype: np.dtype[Any]) -> tuple[Any, tuple[str, ...]]:

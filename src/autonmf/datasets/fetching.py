@@ -53,13 +53,6 @@ class DataUnavailableError(OSError):
     """A data set that can be neither read nor downloaded; the message says what to do about it."""
 
 
-def environment_home() -> Path | None:
-    """The folder that ``AUTONMF_DATA`` names; None if it is not set or not there."""
-    named = os.environ.get(ENVIRONMENT)
-    folder = Path(named).expanduser() if named else None
-    return folder if folder is not None and folder.is_dir() else None
-
-
 def cache_folder() -> Path | None:
     """The user's cache folder for this package; None without pooch, which knows where it is."""
     try:
@@ -241,7 +234,10 @@ def _download(file: str, source: Source, data_home: DataHome) -> Path:
 
 
 def _receive(url: str, file: Path) -> None:
-    """Write what an address sends to a file; one that ends too early is an error."""
+    """Write what an address sends to a file; one that ends too early is an error.
+
+    Not by pooch, which as of 1.9 leaves the connection open after an error.
+    """
     requests = import_module("requests")
     with requests.get(url, stream=True, timeout=TIMEOUT) as response, file.open("wb") as stream:
         response.raise_for_status()

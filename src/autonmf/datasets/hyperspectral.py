@@ -210,9 +210,7 @@ class Scene:
 
 def read_npz_scene(file: Path) -> Scene:
     """Read the scene of an npz file of a data home."""
-    stored = read_npz(file)
-    if missing := [key for key in ("X", "image_shape") if key not in stored]:
-        raise ReadError(f"{file} is not a spectral scene: it holds no {', '.join(missing)}")
+    stored = read_npz(file, ("X", "image_shape"), "a spectral scene")
     rows, columns = (int(size) for size in stored["image_shape"])
     Y = _orient(file, stored["X"], rows * columns, axis=1)
     return Scene(Y, (rows, columns), stored.get("endmembers"), stored.get("abundances"))

@@ -14,9 +14,9 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from autonmf._types import Array
-from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, make_csr, read_npz
+from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, read_csr
 from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
-from autonmf.io import read_matrix
+from autonmf.io import normalize, read_matrix
 from autonmf.io.table import ReadError, explain_errors
 
 SECTIONS = ("business", "entertainment", "politics", "sport", "tech")
@@ -47,8 +47,8 @@ def fetch_bbc(
     kind = check_dtype(dtype)
     terms: tuple[str, ...] = ()
     if stored := find("bbc_news.npz", data_home):
-        arrays = read_npz(stored)
-        X, labels = make_csr(stored, arrays, kind), arrays["label"].astype(np.int64)
+        X, arrays = read_csr(stored, kind)
+        labels = arrays["label"].astype(np.int64)
     else:
         matrix, named, classes = (
             fetch_file(f"bbc.{end}", data_home, download) for end in ("mtx", "terms", "classes")
@@ -64,7 +64,7 @@ def fetch_bbc(
     done = "Counts as published: stemmed, stop words and terms of fewer than three occurrences left out"
     return Dataset(
         "bbc",
-        weight_counts(X) if tfidf else X,
+        normalize(X, "tfidf") if tfidf else X,
         5,
         f"{done}; {WEIGHTED}." if tfidf else f"{done}.",
         "Greene and Cunningham (2006); mohit3011/Document-Classification-and-Clustering",
@@ -84,8 +84,8 @@ def _read_classes(file: Path) -> Array:
 
 
 @share_parameters(
-    "``wos_sample1000.tsv.gz`` or ``Data1k.txt``, for the 5736 with ``wos_5736.npz`` or ``WebOfScience.zip``",
-    "``Data1k.txt`` (1.5 MB) or ``WebOfScience.zip`` (60 MB) if neither file is there",
+    "``wos_sample1000.tsv.gz`` or ``Data1k.txt``, for the 5736 ``WebOfScience.zip``",
+    "``Data1k.txt`` (1.5 MB) or ``WebOfScience.zip`` (60 MB) if it is not there",
 )
 def fetch_wos(
     *,
@@ -109,29 +109,20 @@ def fetch_wos(
     Returns
     -------
     Dataset
-        ``wos_5736.npz`` holds counts, which are only weighted: `min_df` and `max_df` do not apply to it.
     """
     kind = check_dtype(dtype)
     if subset not in ("sample", "5736"):
         raise ValueError(f"subset must be 'sample' or '5736', got {subset!r}")
-    texts: list[str] = []
-    labels: Array | None
-    names: tuple[str, ...] = ()
     if subset == "sample":
         rank, source = 7, "Kowsari et al. (2017), 1000 abstracts; harouzie/kltn"
         stored = find("wos_sample1000.tsv.gz", data_home)
         texts, domains = _read_table(stored or fetch_file("Data1k.txt", data_home, download))
         labels, names = encode_labels(domains)
-        X, terms, done = weight_texts(texts, min_df, max_df, kind)
     else:
         rank, source = 11, "Kowsari et al. (2017), WOS-5736; Mendeley Data 9rw3vkcfy4, version 6"
-        if stored := find("wos_5736.npz", data_home):
-            arrays = read_npz(stored)
-            X, done = weight_counts(make_csr(stored, arrays, kind)), f"Counts as stored; {WEIGHTED}."
-            labels, terms = arrays.get("label"), tuple(map(str, arrays.get("terms", ())))
-        else:
-            texts, labels = _read_archive(fetch_file("WebOfScience.zip", data_home, download))
-            X, terms, done = weight_texts(texts, min_df, max_df, kind)
+        texts, labels = _read_archive(fetch_file("WebOfScience.zip", data_home, download))
+        names = ()
+    X, terms, done = weight_texts(texts, min_df, max_df, kind)
     return Dataset(
         f"wos-{subset}",
         X,
@@ -181,13 +172,6 @@ def _read_lines(file: Path, archive: zipfile.ZipFile, end: str) -> list[str]:
 # The same weights for every collection of documents
 
 WEIGHTED = "tf-idf with smoothed natural idf, rows of unit length"
-
-
-def weight_counts(counts: Any) -> Any:
-    """Weight counts by tf-idf with scikit-learn's defaults."""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    return sparse.csr_matrix(TfidfTransformer().fit_transform(counts))
 
 
 def weight_texts(

@@ -232,9 +232,7 @@ def _read_sparse(file: Path, load: Callable[[], _Element], shape: tuple[int, ...
     rows, ends = rows_part.numbers(), ends_part.numbers()
     count = int(ends[-1]) if len(ends) else 0
     if len(values_part.data) < 8 * count and values_part.kind == 9:
-        values_part = values_part._replace(
-            kind=2
-        )  # logical values are bytes, even where the type says double
+        values_part = values_part._replace(kind=2)  # logical values are bytes, also where the type is double
     values = values_part.numbers()
     if not 0 <= count <= min(len(rows), len(values)):
         raise EOFError

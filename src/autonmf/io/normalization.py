@@ -52,14 +52,24 @@ def normalize(X: Any, how: str) -> Any:
     if how == "max":
         largest = X.max() if min(X.shape) else 0
         return (X / largest).astype(X.dtype, copy=False) if largest > 0 else X
+    return log_normalize(X)
+
+
+def log_normalize(X: Any, target: float | None = None) -> Any:
+    """Scale each row to the sum ``target``, then take log(1 + x); an empty row stays empty.
+
+    The default is the median of the nonzero row sums.
+    """
+    import numpy as np
+    from scipy import sparse
+
     totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     seen = totals > 0
-    target = np.median(totals[seen]) if seen.any() else 0.0
+    if target is None:
+        target = np.median(totals[seen]) if seen.any() else 0.0
     scale = np.divide(target, totals, out=np.zeros_like(totals), where=seen).astype(X.dtype)
     if not _is_sparse(X):
         return np.log1p(X * scale[:, None])
-    from scipy import sparse
-
     return (sparse.diags(scale, format=X.format) @ X).log1p()
 
 

@@ -67,6 +67,5 @@ def import_optional(module: str, file: Path, package: str = "'autonmf[io]'") -> 
     except ImportError as error:
         library = module.partition(".")[0]
         raise ReadError(
-            f"reading {file.suffix} files needs {library}, which cannot be imported here: "
-            f"pip install {package}"
+            f"reading {file} needs {library}, which cannot be imported here: pip install {package}"
         ) from error

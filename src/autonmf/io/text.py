@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -245,19 +245,11 @@ def _parse_with_arrow(text: str, separator: str) -> Array:
         ),
     )
     column = table.column(0)
-    X: Array = np.concatenate([_copy_from_arrow(chunk) for chunk in column.chunks])
+    filled = column.fill_null(math.nan).combine_chunks()
+    # Not by `to_numpy`, which would import pandas, and that is slow.
+    X: Array = np.frombuffer(filled.buffers()[1], np.float64, len(filled), 8 * filled.offset)
     if np.count_nonzero(np.isnan(X)) != column.null_count:
         raise ValueError("a cell such as nan(1), which is not a number elsewhere")
-    return X
-
-
-def _copy_from_arrow(numbers: Any) -> Array:
-    """Copy float64 numbers, NaN where they are null; `to_numpy` would import pandas, which is slow."""
-    valid, values = numbers.buffers()
-    X: Array = np.frombuffer(values, np.float64, len(numbers), 8 * numbers.offset).copy()
-    if numbers.null_count:
-        bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
-        X[bits[numbers.offset : numbers.offset + len(numbers)] == 0] = np.nan
     return X
 
 

@@ -29,7 +29,6 @@ from autonmf.path.view import View, prepare, prepare_like
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver
 
-
 COUNTS_CONFIDENCE = 0.85
 """The largest confidence with the Kullback-Leibler loss: the rule's weights were fitted to least squares."""
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from autonmf.plotting.style import axes_or_new, open_frame, style_of, whole_numbers
+from autonmf.plotting.style import Display, axes_or_new, open_frame, style_of, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 WIDE = 12
 """Answers that differ by more than this factor are drawn on a log scale."""
 
 
-class AgreementDisplay:
+class AgreementDisplay(Display):
     """The rank that each method found, with its plausible ranks; one method is marked.
 
     Parameters
@@ -28,8 +27,6 @@ class AgreementDisplay:
         Other ranks that each method considers plausible.
     ours : str, optional
         The method to mark. Its answer is drawn as a line across all rows.
-    reference : int, optional
-        A rank known from elsewhere.
 
     Attributes
     ----------
@@ -37,16 +34,12 @@ class AgreementDisplay:
     figure_ : Figure
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-
     def __init__(
         self,
         ranks: Mapping[str, int | None],
         *,
         plausible: Mapping[str, Sequence[int]] | None = None,
         ours: str | None = None,
-        reference: int | None = None,
     ) -> None:
         if ours is not None and ours not in ranks:
             raise ValueError(
@@ -55,12 +48,9 @@ class AgreementDisplay:
         self.ranks = dict(ranks)
         self.plausible = dict(plausible or {})
         self.ours = ours
-        self.reference = reference
 
     @classmethod
-    def from_comparison(
-        cls, comparison: Any, *, ours: str | None = None, reference: int | None = None
-    ) -> Self:
+    def from_comparison(cls, comparison: Any, *, ours: str | None = None) -> Self:
         """The display of a `Comparison`.
 
         Parameters
@@ -69,12 +59,10 @@ class AgreementDisplay:
             The result of `compare_ranks`.
         ours : str, optional
             The method to mark. Default: the first that is one of the rules of `select_rank`.
-        reference : int, optional
-            A rank known from elsewhere.
         """
         ranks = {answer.method: answer.rank for answer in comparison.answers}
         plausible = {name: estimate.plausible for name, estimate in comparison.estimates.items()}
-        return cls(ranks, plausible=plausible, ours=ours or comparison.ours, reference=reference)
+        return cls(ranks, plausible=plausible, ours=ours or comparison.ours)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the display.
@@ -89,9 +77,7 @@ class AgreementDisplay:
         self
         """
         self.ax_ = axes_or_new(ax, (5.4, 1.0 + 0.3 * len(self.ranks)))
-        self.figure_ = self.ax_.figure
-        answers = [rank for rank in self.ranks.values() if rank is not None]
-        self._rank_axis(answers)
+        self._rank_axis()
         for row, method in enumerate(self.ranks):
             self._draw_answer(row, method)
         self.ax_.set_yticks(range(len(self.ranks)), list(self.ranks))
@@ -99,16 +85,19 @@ class AgreementDisplay:
         for label in self.ax_.get_yticklabels():
             if label.get_text() == self.ours:
                 label.set(color=style_of(self.ax_).choice, fontweight="bold")
-        self._draw_lines()
+        chosen = self.ranks[self.ours] if self.ours else None
+        if chosen is not None:
+            color = style_of(self.ax_).choice
+            self.ax_.axvline(chosen, color=color, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
         return self
 
-    def _rank_axis(self, answers: list[int]) -> None:
+    def _rank_axis(self) -> None:
         ax = self.ax_
         open_frame(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("rank (bars: plausible ranks)" if any(self.plausible.values()) else "rank")
-        shown = [*answers, *([self.reference] if self.reference else [])]
+        shown = [rank for rank in self.ranks.values() if rank is not None]
         if shown and max(shown) > WIDE * min(shown):
             _log_axis(ax, min(shown), max(shown))
         else:
@@ -118,7 +107,7 @@ class AgreementDisplay:
     def _draw_answer(self, row: int, method: str) -> None:
         ax, style, rank = self.ax_, style_of(self.ax_), self.ranks[method]
         color = style.choice if method == self.ours else style.data
-        for start, end in _runs(self.plausible.get(method, ())):
+        for start, end in consecutive(self.plausible.get(method, ())):
             ax.plot([start - 0.25, end + 0.25], [row, row], color=color, alpha=0.3, linewidth=7,
                     solid_capstyle="butt")  # fmt: skip
         if rank is not None:
@@ -131,25 +120,12 @@ class AgreementDisplay:
             va="center", color=shade,
         )  # fmt: skip
 
-    def _draw_lines(self) -> None:
-        ax, style = self.ax_, style_of(self.ax_)
-        chosen = self.ranks[self.ours] if self.ours else None
-        if chosen is not None:
-            ax.axvline(chosen, color=style.choice, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
-        if self.reference is not None:
-            ax.axvline(self.reference, color=style.quiet, linewidth=1.0, zorder=0.9)
-            ax.annotate(f"reference {self.reference}", (self.reference, 1.0),
-                        xycoords=ax.get_xaxis_transform(), xytext=(0, 2), textcoords="offset points",
-                        ha="center", va="bottom", color=style.quiet, fontsize="small")  # fmt: skip
 
-
-def _runs(ranks: Sequence[int]) -> list[tuple[int, int]]:
+def consecutive(ranks: Sequence[int]) -> list[tuple[int, int]]:
     """First and last of each run of consecutive ranks."""
     ordered = np.unique(np.asarray(ranks, dtype=int))
-    if not ordered.size:
-        return []
     pieces = np.split(ordered, np.flatnonzero(np.diff(ordered) > 1) + 1)
-    return [(int(piece[0]), int(piece[-1])) for piece in pieces]
+    return [(int(piece[0]), int(piece[-1])) for piece in pieces if piece.size]
 
 
 def _log_axis(ax: Axes, low: int, high: int) -> None:

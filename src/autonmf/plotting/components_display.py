@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.forms import KINDS, Images, Spectra, Templates, Words, check_order, guess_kind
-from autonmf.plotting.style import axes_or_new
+from autonmf.plotting.forms import FORMS
+from autonmf.plotting.presentation import choose_presentation
+from autonmf.plotting.style import Display, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-
-FORM_OPTIONS = ("kind", "shape", "wavelengths", "map_shape", "frequencies", "feature_names")
-"""Parameters that decide the form of the components."""
 
 
-class ComponentsDisplay:
+class ComponentsDisplay(Display):
     """Components as images, spectra with maps, top words or genes, or spectrogram templates.
 
     Parameters
@@ -31,7 +28,7 @@ class ComponentsDisplay:
         of the total.
     kind : {"image", "spectrum", "words", "template"}, optional
         Default: chosen from the other parameters.
-    shape : (rows, columns), optional
+    image_shape : (rows, columns), optional
         Shape of an image.
     order : {"C", "F"}
         Pixel order of images and maps: "C" along rows, "F" down columns, as in MATLAB files.
@@ -41,7 +38,7 @@ class ComponentsDisplay:
         The samples are pixels of a map of this shape, which shows the weights of each spectrum. Needs
         ``weights``.
     feature_names : sequence of str, optional
-        Words or genes.
+        Words or genes, or an axis such as "400 nm", "410 nm".
     n_top : int
         Number of words or genes per component.
     top_by : {"weight", "specificity"}
@@ -70,13 +67,11 @@ class ComponentsDisplay:
     >>> from autonmf.datasets import load_swimmer
     >>> from autonmf.plotting import ComponentsDisplay
     >>> model = AutoNMF(n_components=16, random_state=0).fit(load_swimmer())
-    >>> ComponentsDisplay.from_estimator(model, shape=(32, 32)).kind
+    >>> ComponentsDisplay.from_estimator(model, image_shape=(32, 32)).kind
     'image'
     """
 
-    ax_: Axes
     axes_: list[list[Axes]]
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -84,7 +79,7 @@ class ComponentsDisplay:
         *,
         weights: Array | None = None,
         kind: str | None = None,
-        shape: tuple[int, int] | None = None,
+        image_shape: tuple[int, int] | None = None,
         order: str = "C",
         wavelengths: Array | None = None,
         map_shape: tuple[int, int] | None = None,
@@ -98,7 +93,6 @@ class ComponentsDisplay:
         H = np.asarray(components, dtype=float)
         if H.ndim != 2 or len(H) == 0:
             raise ValueError(f"components must be a matrix with one component per row, got shape {H.shape}")
-        check_order(order)
         W = None if weights is None else np.asarray(weights, dtype=float)
         if W is not None and (W.ndim != 2 or W.shape[1] != len(H)):
             raise ValueError(f"weights must have {len(H)} columns, one per component; got shape {W.shape}")
@@ -114,17 +108,25 @@ class ComponentsDisplay:
         self.components = H[by_energy]
         self.weights = None if W is None else W[:, by_energy]
         self.fractions = None if energies is None else _normalise(energies[by_energy])
-        self.shape, self.order = shape, order
-        self.wavelengths, self.map_shape = wavelengths, map_shape
-        self.feature_names, self.n_top, self.top_by = feature_names, n_top, top_by
-        self.frequencies, self.axis_label = frequencies, axis_label
-        self.kind = kind or guess_kind(
-            image=shape,
-            spectrum=map_shape if wavelengths is None else wavelengths,
-            template=frequencies,
-            words=feature_names,
+        if map_shape is not None and W is None:
+            raise ValueError("maps need the weights: use from_estimator(model, X, ...), or pass weights=W")
+        if kind == "template" and frequencies is None and wavelengths is None:
+            raise ValueError("templates need frequencies=, one per feature")
+        about = choose_presentation(
+            (0 if W is None else len(W), H.shape[1]),
+            kind=kind,
+            image_shape=image_shape,
+            order=order,
+            wavelengths=wavelengths,
+            map_shape=map_shape,
+            feature_names=feature_names,
+            n_top=n_top,
+            top_by=top_by,
+            frequencies=frequencies,
+            axis_label=axis_label,
         )
-        self._form = self._make_form()
+        self.kind = about.kind
+        self._form = FORMS[about.kind](self.components, self.weights, about)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -149,9 +151,8 @@ class ComponentsDisplay:
             options["weights"] = np.asarray(estimator.transform(X))
         elif hasattr(estimator, "path_"):
             options.setdefault("energies", np.square(H).sum(axis=1) ** 2)
-        given = any(options.get(name) is not None for name in FORM_OPTIONS)
-        if not given and hasattr(estimator, "feature_names_in_"):
-            options["feature_names"] = estimator.feature_names_in_
+        if options.get("feature_names") is None:
+            options["feature_names"] = getattr(estimator, "feature_names_in_", None)
         return cls(H, **options)
 
     @classmethod
@@ -183,36 +184,8 @@ class ComponentsDisplay:
         self
         """
         self.ax_ = axes_or_new(ax, self._form.tiles.size)
-        self.figure_ = self.ax_.figure
         self.axes_ = self._form.draw(self.ax_, self.titles, cmap)
         return self
-
-    def _make_form(self) -> Images | Spectra | Templates | Words:
-        if self.kind == "image":
-            if self.shape is None:
-                raise ValueError("images need shape=(rows, columns)")
-            return Images(self.components, self.shape, self.order)
-        if self.kind == "spectrum":
-            axis, label = self._axis()
-            return Spectra(self.components, self.weights, axis, label, self.map_shape, self.order)
-        if self.kind == "words":
-            names = self._indices() if self.feature_names is None else np.asarray(self.feature_names)
-            return Words(self.components, names.astype(str), self.n_top, self.top_by)
-        if self.kind == "template":
-            if self.frequencies is None and self.wavelengths is None:
-                raise ValueError("templates need frequencies=, one per feature")
-            return Templates(self.components, *self._axis())
-        raise ValueError(f"unknown kind {self.kind!r}; choose one of {', '.join(KINDS)}")
-
-    def _axis(self) -> tuple[Array, str]:
-        if self.wavelengths is not None:
-            return np.asarray(self.wavelengths, dtype=float), self.axis_label or "wavelength"
-        if self.frequencies is not None:
-            return np.asarray(self.frequencies, dtype=float), self.axis_label or "frequency (Hz)"
-        return self._indices(), self.axis_label or "feature"
-
-    def _indices(self) -> Array:
-        return np.arange(self.components.shape[1])
 
 
 def _normalise(energies: Array) -> Array:

@@ -13,9 +13,6 @@ import numpy as np
 
 from autonmf._types import Array
 
-RENAMED = {"ratio": "drop_ratio", "bend": "elbow", "remainder": "noise_ratio"}
-"""Former names of columns, which saved estimates may still have."""
-
 
 @dataclass(frozen=True)
 class Column:
@@ -84,29 +81,24 @@ COLUMNS: dict[str, Column] = {
         thresholds=("threshold", "permuted_quantile"),
     ),
     "relevance": Column("relevance", log=True),
+    # Drawn only if there is nothing else, or on request: `PathDisplay` shows the loss.
+    "loss": Column(
+        "loss " + r"$\frac{1}{2}\Vert X-UV^\mathsf{T}\Vert^2$",
+        "Squared error of the fit with this many components. The rule “auto” first scales rows and columns "
+        "to comparable norm.",
+        title="loss",
+        log=True,
+        drawn=False,
+    ),
 }
 """In the order in which they are drawn."""
-
-LOSS = Column(
-    "loss " + r"$\frac{1}{2}\Vert X-UV^\mathsf{T}\Vert^2$",
-    "Squared error of the fit with this many components. The rule “auto” first scales rows and columns to "
-    "comparable norm.",
-    title="loss",
-    log=True,
-)
-"""Drawn only if there is nothing else, or on request: `PathDisplay` shows the loss."""
 
 THRESHOLD_LABELS = {"threshold": "threshold", "permuted_quantile": "permuted data"}
 
 
-def read_evidence(evidence: Mapping[str, Array]) -> dict[str, Array]:
-    """The table of a `RankEstimate` as arrays, with the present names of its columns."""
-    return {RENAMED.get(name, name): np.asarray(values) for name, values in evidence.items()}
-
-
 def column(name: str) -> Column:
     """How to draw a column; unknown columns are labelled with their own name."""
-    return LOSS if name == "loss" else COLUMNS.get(name, Column(name.replace("_", " ")))
+    return COLUMNS.get(name, Column(name.replace("_", " ")))
 
 
 def default_columns(evidence: Mapping[str, Array]) -> list[str]:
@@ -121,7 +113,7 @@ def default_columns(evidence: Mapping[str, Array]) -> list[str]:
 
 def check_columns(evidence: Mapping[str, Array], names: str | Sequence[str]) -> list[str]:
     """The columns that were asked for; a ValueError lists those that can be drawn."""
-    wanted = [RENAMED.get(name, name) for name in ([names] if isinstance(names, str) else names)]
+    wanted = [names] if isinstance(names, str) else list(names)
     drawable = numeric_columns(evidence)
     if not wanted or any(name not in drawable for name in wanted):
         raise ValueError(

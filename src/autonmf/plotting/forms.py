@@ -3,151 +3,133 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, isqrt, log
-from typing import TYPE_CHECKING, Any
+from math import ceil, log
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.plotting.presentation import Presentation
 from autonmf.plotting.style import DARK, grid_in, log_axis, open_frame, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-KINDS = ("image", "spectrum", "words", "template")
-"""The forms by name."""
 
 WIDTH = 1.25
 """Width of an image in inches."""
 
 
 @dataclass(frozen=True)
-class Images:
-    """Each component is an image, drawn from zero to its maximum."""
+class Form:
+    """Components to be drawn, one tile for each."""
 
     components: Array  # r x m
-    shape: tuple[int, int]
-    order: str
-
-    def __post_init__(self) -> None:
-        check_shape(self.shape, self.components.shape[1], "shape", "features")
+    weights: Array | None  # n x r
+    about: Presentation
 
     @property
     def tiles(self) -> Tiles:
-        height = min(max(self.shape[0] / self.shape[1], 0.3), 3.0) * WIDTH
-        return Tiles(len(self.components), WIDTH, height + 0.22)
+        """The grid."""
+        raise NotImplementedError
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
-        """Large values are dark on a light background and light on a dark one."""
-        colors = cmap or ("gray" if style_of(ax) is DARK else "gray_r")
+        """Divide ``ax`` and draw every component; returns the axes of each."""
         panels = self.tiles.divide(ax)
-        for component, title, (panel,) in zip(self.components, titles, panels, strict=True):
-            draw_picture(panel, as_picture(component, self.shape, self.order), colors)
-            panel.set_title(title, fontsize=self.tiles.font, pad=3)
-            panel.spines[:].set_color(style_of(panel).quiet)
+        for index, (title, panel) in enumerate(zip(titles, panels, strict=True)):
+            self.draw_component(panel, index, cmap)
+            panel[0].set_title(title, fontsize=self.tiles.font, pad=3)
         return panels
 
+    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
+        """Draw one component in the axes of its tile."""
+        raise NotImplementedError
 
-@dataclass(frozen=True)
-class Spectra:
+
+class Images(Form):
+    """Each component is an image, drawn from zero to its maximum."""
+
+    @property
+    def tiles(self) -> Tiles:
+        assert self.about.image_shape is not None
+        rows, columns = self.about.image_shape
+        height = min(max(rows / columns, 0.3), 3.0) * WIDTH
+        return Tiles(len(self.components), WIDTH, height + 0.22)
+
+    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
+        """Large values are dark on a light background and light on a dark one."""
+        (ax,) = panel
+        assert self.about.image_shape is not None
+        colors = cmap or ("gray" if style_of(ax) is DARK else "gray_r")
+        draw_picture(ax, as_picture(self.components[index], self.about.image_shape, self.about.order), colors)
+        ax.spines[:].set_color(style_of(ax).quiet)
+
+
+class Spectra(Form):
     """Each component is a curve scaled to maximum one; its weights times that maximum are a map.
 
     The scale of a factor is arbitrary; with this one the maps have the units of X.
     """
 
-    components: Array  # r x m
-    weights: Array | None  # n x r
-    axis: Array  # m
-    axis_label: str
-    map_shape: tuple[int, int] | None
-    order: str
-
-    def __post_init__(self) -> None:
-        check_length(self.axis, self.components, "the axis", "wavelength (or frequency)")
-        if self.map_shape is None:
-            return
-        if self.weights is None:
-            raise ValueError("maps need the weights: use from_estimator(model, X, ...), or pass weights=W")
-        check_shape(self.map_shape, len(self.weights), "map_shape", "samples")
-
-    @property
-    def peaks(self) -> Array:
-        """The maximum of each component, or one if that is zero."""
-        peaks = self.components.max(axis=1)
-        return np.where(peaks > 0, peaks, 1.0)
-
     @property
     def tiles(self) -> Tiles:
-        if self.map_shape is None:
+        if self.about.map_shape is None:
             return Tiles(len(self.components), 2.4, 1.6)
         return Tiles(len(self.components), 2.4, 3.7, parts=(1.0, 1.5))
 
-    def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
-        panels = self.tiles.divide(ax)
-        for index, (title, panel) in enumerate(zip(titles, panels, strict=True)):
-            self._draw_curve(panel[0], index)
-            panel[0].set_title(title, fontsize=self.tiles.font, pad=3)
-            if self.map_shape is not None:
-                self._draw_map(panel[1], index, cmap or "viridis")
-        return panels
-
-    def _draw_curve(self, ax: Axes, index: int) -> None:
+    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
+        ax, *others = panel
+        top = self.components[index].max()
+        peak = top if top > 0 else 1.0
         open_frame(ax)
-        curve = self.components[index] / self.peaks[index]
-        ax.plot(self.axis, curve, color=style_of(ax).data, linewidth=1.3)
+        ax.plot(self.about.axis, self.components[index] / peak, color=style_of(ax).data, linewidth=1.3)
         ax.set_ylim(0.0, 1.05)
         ax.set_yticks([0.0, 1.0])
         ax.margins(x=0.0)
         if self.tiles.is_lowest(index):
-            ax.set_xlabel(self.axis_label, fontsize="small")
-        elif self.map_shape is None:
+            ax.set_xlabel(self.about.axis_label, fontsize="small")
+        elif self.about.map_shape is None:
             ax.tick_params(labelbottom=False)
         ax.tick_params(labelsize="small")
-
-    def _draw_map(self, ax: Axes, index: int, cmap: str) -> None:
-        assert self.weights is not None
-        assert self.map_shape is not None
-        weights = self.weights[:, index] * self.peaks[index]
-        draw_picture(ax, as_picture(weights, self.map_shape, self.order), cmap)
-        ax.set_xlabel(f"0 to {weights.max():.2g}", fontsize="small")
+        if self.about.map_shape is not None and self.weights is not None:
+            weights = self.weights[:, index] * peak
+            picture = as_picture(weights, self.about.map_shape, self.about.order)
+            draw_picture(others[0], picture, cmap or "viridis")
+            others[0].set_xlabel(f"0 to {weights.max():.2g}", fontsize="small")
 
 
 FLOOR = -60.0
 """Level in decibels below which nothing is drawn."""
 
 
-@dataclass(frozen=True)
-class Templates:
+def decibels(components: Array) -> Array:
+    """20 log₁₀ of each component over its maximum, at least FLOOR."""
+    peaks = components.max(axis=1, keepdims=True)
+    relative = components / np.where(peaks > 0, peaks, 1.0)
+    return np.asarray(20.0 * np.log10(np.maximum(relative, 10.0 ** (FLOOR / 20.0))))
+
+
+class Templates(Form):
     """Each component is a column of magnitudes by frequency, in decibels below its maximum."""
-
-    components: Array  # r x m
-    frequencies: Array  # m
-    label: str = "frequency (Hz)"
-
-    def __post_init__(self) -> None:
-        check_length(self.frequencies, self.components, "frequencies", "frequency")
-
-    @property
-    def decibels(self) -> Array:
-        """20 log₁₀ of each component over its maximum, at least FLOOR."""
-        peaks = self.components.max(axis=1, keepdims=True)
-        relative = self.components / np.where(peaks > 0, peaks, 1.0)
-        return np.asarray(20.0 * np.log10(np.maximum(relative, 10.0 ** (FLOOR / 20.0))))
 
     @property
     def tiles(self) -> Tiles:
         return Tiles(1, min(max(2.6 + 0.45 * len(self.components), 4.0), 14.0), 4.0)
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
-        levels, heard = self.decibels, self.frequencies > 0  # a log axis has no zero
+        frequencies = self.about.axis
+        levels, heard = decibels(self.components), frequencies > 0  # a log axis has no zero
         numbers = np.arange(1, len(levels) + 1)
         mesh = ax.pcolormesh(
-            numbers, self.frequencies[heard], levels[:, heard].T, cmap=cmap or "magma", vmin=FLOOR, vmax=0.0,
+            numbers, frequencies[heard], levels[:, heard].T, cmap=cmap or "magma", vmin=FLOOR, vmax=0.0,
             shading="nearest", rasterized=True,
         )  # fmt: skip
         for edge in numbers[:-1] + 0.5:
             ax.axvline(edge, color=style_of(ax).quiet, linewidth=0.6)
-        self._frequency_axis(ax, levels)
+        loud = frequencies[(levels.max(axis=0) > FLOOR) & heard]
+        log_axis(ax, loud)
+        if loud.size and loud.min() < loud.max():
+            ax.set_ylim(loud.min(), loud.max())
+        ax.set_ylabel(self.about.axis_label)
         few = len(levels) <= 12
         labels = [title.removesuffix(" energy").replace(" · ", "\n" if few else " · ") for title in titles]
         ax.set_xticks(numbers, labels, rotation=0 if few else 90, fontsize="small")
@@ -155,49 +137,29 @@ class Templates:
         ax.figure.colorbar(mesh, ax=ax, label="level (dB)")
         return [[ax]]
 
-    def _frequency_axis(self, ax: Axes, levels: Array) -> None:
-        """Set a log axis from the lowest to the highest frequency with any signal."""
-        loud = self.frequencies[(levels.max(axis=0) > FLOOR) & (self.frequencies > 0)]
-        log_axis(ax, loud)
-        if loud.size and loud.min() < loud.max():
-            ax.set_ylim(loud.min(), loud.max())
-        ax.set_ylabel(self.label)
 
-
-@dataclass(frozen=True)
-class Words:
+class Words(Form):
     """The top features of each component, with bars for their scores."""
-
-    components: Array  # r x m
-    names: Array  # m
-    n_top: int
-    top_by: str = "weight"
-
-    def __post_init__(self) -> None:
-        check_length(self.names, self.components, "feature_names", "name")
-        check_top(self.n_top, self.top_by)
 
     @property
     def tiles(self) -> Tiles:
-        return Tiles(len(self.components), 1.9, 0.45 + 0.165 * min(self.n_top, self.components.shape[1]))
+        lines = min(self.about.n_top, self.components.shape[1])
+        return Tiles(len(self.components), 1.9, 0.45 + 0.165 * lines)
 
-    def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
-        panels = self.tiles.divide(ax)
-        every = score_features(self.components, self.top_by)
-        for scores, title, (panel,) in zip(every, titles, panels, strict=True):
-            self._draw_bars(panel, scores)
-            panel.set_title(title, fontsize=self.tiles.font, pad=3)
-        return panels
-
-    def _draw_bars(self, ax: Axes, scores: Array) -> None:
-        top = top_features(scores, self.n_top)
+    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
+        (ax,) = panel
+        scores = score_features(self.components, self.about.top_by)[index]
+        top = top_features(scores, self.about.n_top)
         ax.barh(np.arange(len(top)), scores[top], height=0.72, color=style_of(ax).data)
-        ax.set_yticks(np.arange(len(top)), self.names[top], fontsize="small", parse_math=False)
-        ax.set_ylim(self.n_top - 0.4, -0.6)
+        ax.set_yticks(np.arange(len(top)), map(self.about.feature, top), fontsize="small", parse_math=False)
+        ax.set_ylim(self.about.n_top - 0.4, -0.6)
         ax.set_xlim(left=0.0)
         ax.set_xticks([])
         ax.tick_params(axis="y", length=0, pad=2)
         ax.spines[["top", "right", "bottom"]].set_visible(False)
+
+
+FORMS = {"image": Images, "spectrum": Spectra, "template": Templates, "words": Words}
 
 
 PAGE = 1.6
@@ -256,7 +218,7 @@ class Tiles:
 
 
 def as_picture(values: Array, shape: tuple[int, int], order: str) -> Array:
-    """A vector as an image; see `check_order`."""
+    """A vector as an image, with pixels along the rows ("C") or down the columns ("F")."""
     picture: Array = values.reshape(shape, order=order)  # type: ignore[call-overload]
     return picture
 
@@ -267,49 +229,6 @@ def draw_picture(ax: Axes, picture: Array, cmap: str) -> None:
     ax.imshow(picture, cmap=cmap, vmin=0.0, vmax=top if top > 0 else 1.0, interpolation="nearest")
     ax.set_xticks([])
     ax.set_yticks([])
-
-
-def guess_kind(*, image: Any, spectrum: Any, template: Any = None, words: Any) -> str:
-    """The kind of the first argument that is given; spectra if none is."""
-    given = {"image": image, "spectrum": spectrum, "template": template, "words": words}
-    return next((kind for kind, value in given.items() if value is not None), "spectrum")
-
-
-def check_order(order: str) -> None:
-    """Refuse a pixel order other than "C", along rows, or "F", down columns."""
-    if order not in ("C", "F"):
-        raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
-
-
-def check_length(values: Array, components: Array, name: str, one: str) -> None:
-    """Refuse values that are not one per feature."""
-    m = components.shape[1]
-    if values.shape != (m,):
-        raise ValueError(
-            f"{name} has shape {values.shape}, but components have {m} features: pass one {one} per feature"
-        )
-
-
-def check_top(n_top: int, top_by: str = "weight") -> None:
-    """Refuse a number of top features below one, or an unknown score."""
-    if n_top < 1:
-        raise ValueError(f"n_top must be at least 1, got {n_top}")
-    if top_by not in TOP_BY:
-        raise ValueError(f"top_by must be one of {', '.join(TOP_BY)}, got {top_by!r}")
-
-
-def check_shape(shape: tuple[int, int], count: int, name: str, what: str) -> None:
-    """Refuse a shape that does not have ``count`` pixels, and suggest one."""
-    if len(shape) == 2 and shape[0] * shape[1] == count:
-        return
-    rows = next(k for k in range(isqrt(count), 0, -1) if count % k == 0)
-    raise ValueError(
-        f"{name} {tuple(shape)} does not match the {count} {what}; "
-        f"pass {name}=(rows, columns) with rows * columns = {count}, for instance ({rows}, {count // rows})"
-    )
-
-
-TOP_BY = ("weight", "specificity")
 
 
 def score_features(components: Array, top_by: str) -> Array:

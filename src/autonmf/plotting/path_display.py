@@ -9,6 +9,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.style import (
+    Display,
     axes_or_new,
     draw_series,
     mark_rank,
@@ -20,12 +21,11 @@ from autonmf.plotting.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 PANELS = ("loss", "lambda")
 
 
-class PathDisplay:
+class PathDisplay(Display):
     """The loss of each rank of a path, and its plateau: the interval of λ over which the path has that rank.
 
     With several initialisations the losses are the best of all of them; the plateaus are those of one, the
@@ -61,9 +61,7 @@ class PathDisplay:
     [1, 2, 3, 4, 5, 6]
     """
 
-    ax_: Axes
     axes_: dict[str, Axes]
-    figure_: Figure | SubFigure
 
     def __init__(
         self, ranks: Array, relative_losses: Array, plateaus: Array, *, rank: int | None = None
@@ -102,7 +100,6 @@ class PathDisplay:
         """
         names = self._check_panels(panels)
         self.ax_ = axes_or_new(ax, (5.4, 1.0 + 2.3 * len(names)))
-        self.figure_ = self.ax_.figure
         self.axes_ = dict(zip(names, stack_axes(self.ax_, len(names)), strict=True))
         for name, panel in self.axes_.items():
             rank_axis(panel, self.ranks, "rank" if name == names[-1] else None)

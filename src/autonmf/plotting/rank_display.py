@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.evidence import THRESHOLD_LABELS, check_columns, column, default_columns, read_evidence
+from autonmf.plotting.evidence import THRESHOLD_LABELS, check_columns, column, default_columns
 from autonmf.plotting.style import (
+    Display,
     axes_or_new,
     draw_level,
     draw_series,
@@ -22,13 +23,12 @@ from autonmf.plotting.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 MOST_RANKS = 50
 """Largest rank shown, unless the chosen or a plausible rank is larger."""
 
 
-class RankDisplay:
+class RankDisplay(Display):
     """The evidence of a rule at each rank, with the chosen and the plausible ranks marked.
 
     Parameters
@@ -64,9 +64,7 @@ class RankDisplay:
     'rank 3 (rule: marginal)'
     """
 
-    ax_: Axes
     axes_: dict[str, Axes]
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -79,7 +77,7 @@ class RankDisplay:
     ) -> None:
         if "rank" not in evidence:
             raise ValueError(f"evidence needs a column 'rank', got {', '.join(evidence) or 'no columns'}")
-        self.evidence = read_evidence(evidence)
+        self.evidence = {name: np.asarray(values) for name, values in evidence.items()}
         self.rank = rank
         self.plausible = tuple(plausible)
         self.confidence = confidence
@@ -131,7 +129,6 @@ class RankDisplay:
         """
         names = check_columns(self.evidence, default_columns(self.evidence) if columns is None else columns)
         self.ax_ = axes_or_new(ax, (5.4, 1.4 + 1.9 * len(names)))
-        self.figure_ = self.ax_.figure
         self.axes_ = dict(zip(names, stack_axes(self.ax_, len(names)), strict=True))
         label = "rank (shaded: plausible ranks)" if set(self.plausible) - {self.rank} else "rank"
         for name, panel in self.axes_.items():

@@ -11,7 +11,7 @@ from autonmf._types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
     from matplotlib.gridspec import GridSpecBase
     from matplotlib.lines import Line2D
 
@@ -34,6 +34,17 @@ class PlotStyle:
 
 LIGHT = PlotStyle(data="#0072B2", choice="#D55E00", quiet="#767676", pale="#E4E4E4")
 DARK = PlotStyle(data="#56B4E9", choice="#E69F00", quiet="#A0A0A0", pale="#404040")
+
+
+class Display:
+    """A plot; its axes exist once ``plot`` was called."""
+
+    ax_: Axes
+
+    @property
+    def figure_(self) -> Figure | SubFigure:
+        """The figure of the axes."""
+        return self.ax_.figure
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:

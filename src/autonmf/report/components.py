@@ -6,7 +6,6 @@ import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
@@ -15,8 +14,8 @@ from scipy.optimize import linear_sum_assignment
 
 from autonmf._types import Array
 from autonmf.metrics import unit_columns
-from autonmf.plotting.forms import FLOOR, Templates, as_picture, score_features, top_features
-from autonmf.report.presentation import Presentation
+from autonmf.plotting.forms import FLOOR, as_picture, decibels, score_features, top_features
+from autonmf.plotting.presentation import Presentation
 from autonmf.report.result import Factors
 
 MAX_SAMPLES = 3
@@ -34,49 +33,26 @@ class Detail(NamedTuple):
 FULL, SMALL = Detail("full", 128 * 128, 512), Detail("small", 32 * 32, 96)
 
 
-class Term(NamedTuple):
-    """A top feature of a component, and its score relative to the first."""
-
-    name: str
-    score: float
-
-
-@dataclass(frozen=True)
-class ComponentView:
-    """A component on the page."""
-
-    fraction: float | None  # of the sum of the energies ‖U_j‖²‖V_j‖²
-    match: int | None  # the matching component at the rank of the model, from 1
-    cosine: float | None  # of the two
-    image: str | None = None
-    curve: str | None = None
-    peak: float | None = None  # position of the maximum
-    map: str | None = None  # fraction of each sample that the component explains
-    map_top: float | None = None
-    map_mean: float | None = None
-    amounts: str | None = None  # the weights times the component's maximum, in the units of X
-    amounts_top: float | None = None
-    activity: str | None = None  # weights along the samples
-    by_weight: tuple[Term, ...] | None = None
-    by_specificity: tuple[Term, ...] | None = None
-    samples: tuple[str, ...] | None = None  # where the component is strongest
-
-
 def view_components(
     factors: Factors, presentation: Presentation, reference: Array, detail: Detail
-) -> list[ComponentView]:
-    """All components at one rank; ``reference`` is V at the rank of the model."""
-    fractions = energy_fractions(factors)
-    matches = match_components(factors.V, reference)
-    forms = _draw_forms(factors, presentation, detail)
-    return [
-        ComponentView(fraction, *match, **form, samples=_top_samples(factors.U, index, presentation))  # type: ignore[arg-type]
-        for index, (fraction, match, form) in enumerate(zip(fractions, matches, forms, strict=True))
-    ]
+) -> list[dict[str, Any]]:
+    """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model."""
+    views = []
+    fractions, matches = energy_fractions(factors), match_components(factors.V, reference)
+    for index, form in enumerate(_draw_forms(factors, presentation, detail)):
+        match, cosine = matches[index]
+        views.append({
+            "fraction": fractions[index],
+            "match": match,
+            "cosine": cosine,
+            **form,
+            "samples": _top_samples(factors.U, index, presentation),
+        })  # fmt: skip
+    return views
 
 
 def energy_fractions(factors: Factors) -> list[float | None]:
-    """The fraction of the total energy of each component; None if the weights are unknown."""
+    """The fraction of the sum of all ‖U_j‖²‖V_j‖² of each component; None if the weights are unknown."""
     if factors.U is None:
         return [None] * factors.V.shape[1]
     energies = np.square(factors.U, dtype=float).sum(axis=0) * np.square(factors.V, dtype=float).sum(axis=0)
@@ -93,16 +69,13 @@ def match_components(V: Array, reference: Array) -> list[tuple[int | None, float
     return found
 
 
-def _draw_forms(factors: Factors, presentation: Presentation, detail: Detail) -> Iterator[dict[str, object]]:
+def _draw_forms(factors: Factors, presentation: Presentation, detail: Detail) -> Iterator[dict[str, Any]]:
     H = np.asarray(factors.V.T, dtype=float)
     if presentation.kind == "image":
         assert presentation.image_shape is not None
         for row in H:
-            yield {
-                "image": encode_picture(
-                    as_picture(row, presentation.image_shape, presentation.order), detail.pixels
-                )
-            }
+            picture = as_picture(row, presentation.image_shape, presentation.order)
+            yield {"image": encode_picture(picture, detail.pixels)}
     elif presentation.kind == "words":
         scores = {by: score_features(H, by) for by in ("weight", "specificity")}
         for index in range(len(H)):
@@ -113,21 +86,18 @@ def _draw_forms(factors: Factors, presentation: Presentation, detail: Detail) ->
 
 def _draw_curves(
     H: Array, U: Array | None, presentation: Presentation, detail: Detail
-) -> Iterator[dict[str, object]]:
-    assert presentation.axis is not None
+) -> Iterator[dict[str, Any]]:
     fractions = None if U is None or presentation.map_shape is None else sample_fractions(U, H)
-    heights = H
-    if presentation.kind == "template":
-        heights = 1.0 - Templates(H, presentation.axis).decibels / FLOOR
+    heights = 1.0 - decibels(H) / FLOOR if presentation.kind == "template" else H
     for index, (row, height) in enumerate(zip(H, heights, strict=True)):
-        form: dict[str, object] = {
+        form = {
             "curve": encode_curve(height, detail.points),
-            "peak": float(presentation.axis[np.argmax(row)]),
+            "peak": float(presentation.axis[np.argmax(row)]),  # where the maximum is
         }
         if U is not None and fractions is not None:
             form |= _draw_maps(fractions[:, index], U[:, index] * row.max(), presentation, detail)
         elif U is not None and presentation.kind == "template":
-            form["activity"] = encode_curve(U[:, index], detail.points)
+            form["activity"] = encode_curve(U[:, index], detail.points)  # along the samples
         yield form
 
 
@@ -144,7 +114,8 @@ def sample_fractions(U: Array, H: Array) -> Array:
 
 def _draw_maps(
     fractions: Array, amounts: Array, presentation: Presentation, detail: Detail
-) -> dict[str, object]:
+) -> dict[str, Any]:
+    """Maps of the fraction of each sample that a component explains, and of its amounts in units of X."""
     assert presentation.map_shape is not None
     map_of, amounts_of = (
         as_picture(v, presentation.map_shape, presentation.order) for v in (fractions, amounts)
@@ -158,15 +129,17 @@ def _draw_maps(
     }
 
 
-def _list_terms(scores: Array, presentation: Presentation) -> tuple[Term, ...]:
+def _list_terms(scores: Array, presentation: Presentation) -> list[tuple[str, float]]:
+    """The top features, and their scores relative to the first."""
     top = top_features(scores, presentation.n_top)
-    return tuple(Term(presentation.feature(i), round(float(scores[i] / scores[top[0]]), 3)) for i in top)
+    return [(presentation.feature(i), round(float(scores[i] / scores[top[0]]), 3)) for i in top]
 
 
-def _top_samples(U: Array | None, index: int, presentation: Presentation) -> tuple[str, ...] | None:
+def _top_samples(U: Array | None, index: int, presentation: Presentation) -> list[str] | None:
+    """The samples in which a component is strongest."""
     if U is None or presentation.sample_names is None:
         return None
-    return tuple(presentation.sample(i) for i in top_features(U[:, index], MAX_SAMPLES))
+    return [presentation.sample(i) for i in top_features(U[:, index], MAX_SAMPLES)]
 
 
 LEVELS = 63

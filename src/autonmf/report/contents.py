@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.forms import as_picture
+from autonmf.plotting.presentation import Presentation
 from autonmf.report.components import (
     FULL,
     SMALL,
-    ComponentView,
     Detail,
     block_side,
     encode_picture,
@@ -23,7 +23,6 @@ from autonmf.report.components import (
 )
 from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
 from autonmf.report.health import Health, check_health, unknown_health
-from autonmf.report.presentation import Presentation
 from autonmf.report.result import Recipe, Result
 from autonmf.report.statistics import row_energies, row_residuals
 from autonmf.report.wording import percent
@@ -46,7 +45,7 @@ class RankView:
     sentence: str
     samples: SampleFit | None
     detail: str | None  # of the components: "full", "small", or None if they are left out
-    components: tuple[ComponentView, ...] = ()
+    components: Sequence[dict[str, Any]] = ()
     residual: str | None = None  # map of the residual of each sample
     residual_top: float | None = None
 
@@ -127,7 +126,7 @@ def fill_space(
     for rank in ranks:
         while details:
             built = build(rank, details[0])
-            size = len(compact({**built, "components": [asdict(c) for c in built["components"]]}))
+            size = len(compact(built))
             if used + size <= (IN_FULL if details[0] is FULL else 1.0) * max_bytes:
                 found[rank], used = built, used + size
                 break
@@ -153,9 +152,9 @@ def _build_heavy(
 ) -> dict[str, Any]:
     return {
         "detail": detail.name,
-        "components": tuple(view_components(result.factors(rank), presentation, reference, detail)),
-        "residual": None if fit.residual is None else fit.residual.pictures[detail.name],
-        "residual_top": None if fit.residual is None else fit.residual.top,
+        "components": view_components(result.factors(rank), presentation, reference, detail),
+        "residual": fit.residual.get(detail.name),
+        "residual_top": fit.residual_top,
     }
 
 
@@ -181,7 +180,6 @@ def _build_form(presentation: Presentation) -> Form:
     curves = presentation.kind in ("spectrum", "template")
     details = (FULL, SMALL)
     axis = presentation.axis
-    assert axis is not None
     return Form(
         kind=presentation.kind,
         axis_label=presentation.axis_label,
@@ -213,13 +211,6 @@ class SampleFit:
     worst: tuple[tuple[str, float], ...]  # names and explained fractions
 
 
-class Residual(NamedTuple):
-    """A map of ‖x_i - V u_i‖ over the samples, by detail."""
-
-    pictures: dict[str, str]
-    top: float  # the largest
-
-
 @dataclass(frozen=True)
 class Fit:
     """The fit at one rank."""
@@ -228,7 +219,8 @@ class Fit:
     unexplained: float  # relative loss on the path, so that ranks compare; otherwise of the factors shown
     added: float | None  # decrease of the relative loss from the next smaller rank of the path
     samples: SampleFit | None = None
-    residual: Residual | None = None
+    residual: Mapping[str, str] = field(default_factory=dict)  # map of ‖x_i - V u_i‖, by detail
+    residual_top: float | None = None  # its maximum
 
 
 def compute_fits(result: Result, presentation: Presentation) -> dict[int, Fit]:
@@ -240,16 +232,13 @@ def compute_fits(result: Result, presentation: Presentation) -> dict[int, Fit]:
     for rank in result.ranks:
         shown, left = result.relative_loss(rank), path.get(rank)
         added = None if left is None or previous is None else previous - left
-        found[rank] = Fit(
-            1.0 - shown, shown if left is None else left, added, *by_sample.get(rank, (None, None))
-        )
+        found[rank] = Fit(1.0 - shown, shown if left is None else left, added, **by_sample.get(rank, {}))
         previous = previous if left is None else left
     return found
 
 
-def _fit_samples(
-    result: Result, presentation: Presentation
-) -> Iterator[tuple[int, tuple[SampleFit, Residual | None]]]:
+def _fit_samples(result: Result, presentation: Presentation) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The part of `Fit` that needs X, for as many ranks as the work allows."""
     if result.data is None:
         return
     energies = row_energies(result.data)
@@ -261,7 +250,8 @@ def _fit_samples(
         U, V, _ = result.factors(rank)
         assert U is not None
         residuals = row_residuals(result.data, U, V, energies)
-        yield rank, (_summarise(energies, residuals, presentation), _map_residual(residuals, presentation))
+        summary = {"samples": _summarise(energies, residuals, presentation)}
+        yield rank, summary | _map_residual(residuals, presentation)
 
 
 def _summarise(energies: Array, residuals: Array, presentation: Presentation) -> SampleFit:
@@ -279,11 +269,10 @@ def _summarise(energies: Array, residuals: Array, presentation: Presentation) ->
     )
 
 
-def _map_residual(residuals: Array, presentation: Presentation) -> Residual | None:
+def _map_residual(residuals: Array, presentation: Presentation) -> dict[str, Any]:
     if presentation.map_shape is None:
-        return None
+        return {}
     roots = np.sqrt(residuals)
     drawn = as_picture(roots, presentation.map_shape, presentation.order)
-    return Residual(
-        {detail.name: encode_picture(drawn, detail.pixels) for detail in (FULL, SMALL)}, float(roots.max())
-    )
+    pictures = {detail.name: encode_picture(drawn, detail.pixels) for detail in (FULL, SMALL)}
+    return {"residual": pictures, "residual_top": float(roots.max())}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.evidence import COLUMNS, column, default_columns, numeric_columns, read_evidence
+from autonmf.plotting.evidence import COLUMNS, column, default_columns, numeric_columns
 from autonmf.plotting.style import spans_decades
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain, ranges
@@ -76,10 +76,10 @@ class Answer:
     headline: str
     why: str
     fit: str  # what one component more or less would change
-    definitions: str  # of the terms in `why`
-    confidence: str
-    candidates: tuple[Candidate, ...]  # the most probable ranks
-    warnings: tuple[str, ...]
+    definitions: str = ""  # of the terms in `why`
+    confidence: str = ""
+    candidates: tuple[Candidate, ...] = ()  # the most probable ranks
+    warnings: tuple[str, ...] = ()
 
 
 def build_evidence(result: Result) -> Evidence:
@@ -127,26 +127,22 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
     """The answer for the chosen or given rank; ``unexplained`` is the relative loss by rank."""
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
-    candidates = () if estimate is None else _find_candidates(estimate, evidence)
-    why = "" if estimate is None else estimate.why
+    headline, fit = count(rank, "component"), _describe_fit(unexplained, rank)
+    if estimate is None:
+        return Answer(headline, "This rank was given, not chosen from the data.", fit)
+    why = _as_sentence(estimate.why)
+    if result.rank != rank:
+        why += f" This model has {count(result.rank, 'component')}, as requested."
+    candidates = _find_candidates(estimate, evidence)
     return Answer(
-        headline=count(rank, "component"),
-        why=_explain(result),
-        fit=_describe_fit(unexplained, rank),
-        definitions=" ".join(text for term, text in DEFINITIONS.items() if term in why),
-        confidence="" if estimate is None else _describe_confidence(estimate, candidates),
+        headline,
+        why,
+        fit,
+        definitions=" ".join(text for term, text in DEFINITIONS.items() if term in estimate.why),
+        confidence=_describe_confidence(estimate, candidates),
         candidates=candidates,
-        warnings=() if estimate is None else tuple(_as_sentence(text) for text in estimate.warnings),
+        warnings=tuple(map(_as_sentence, estimate.warnings)),
     )
-
-
-def _explain(result: Result) -> str:
-    if result.estimate is None:
-        return "This rank was given, not chosen from the data."
-    why = _as_sentence(result.estimate.why)
-    if result.rank != result.estimate.rank:
-        why += f" This model has {result.rank} components, as requested."
-    return why
 
 
 def _describe_fit(unexplained: Mapping[int, float], rank: int) -> str:
@@ -195,7 +191,7 @@ def _find_candidates(estimate: RankEstimate, evidence: Evidence) -> tuple[Candid
 
 def _limit_probabilities(estimate: RankEstimate) -> dict[str, Array]:
     """The evidence with no probability above the confidence."""
-    table = read_evidence(estimate.evidence)
+    table = estimate.evidence
     if estimate.confidence is None or "probability" not in table:
         return table
     return table | {"probability": np.minimum(table["probability"], estimate.confidence)}

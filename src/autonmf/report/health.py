@@ -30,14 +30,6 @@ FEW = 10
 
 
 @dataclass(frozen=True)
-class Fact:
-    """A name and a value."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True)
 class Finding:
     """A finding about the data, and advice."""
 
@@ -50,7 +42,7 @@ class Finding:
 class Health:
     """Facts about X and findings."""
 
-    facts: tuple[Fact, ...]
+    facts: dict[str, str]
     findings: tuple[Finding, ...]
 
 
@@ -60,31 +52,31 @@ def check_health(data: Data) -> Health:
     findings = tuple(_find_problems(found))
     if not any(finding.level == "warning" for finding in findings):
         findings = (Finding("good", "No problems found in the data."), *findings)
-    return Health(tuple(_list_facts(found)), findings)
+    return Health(dict(_list_facts(found)), findings)
 
 
 def unknown_health(shape: tuple[int, int], squared_norm: float) -> Health:
     """What is known without X."""
     root_mean_square = plain(np.sqrt(squared_norm / (shape[0] * shape[1])))
-    facts = Fact("Shape", describe_shape(shape)), Fact("Root mean square", root_mean_square)
+    facts = {"Shape": describe_shape(shape), "Root mean square": root_mean_square}
     without = "The report was written without the data."
     return Health(facts, (Finding("note", without, "Pass X to include a check of the data."),))
 
 
-def _list_facts(s: Statistics) -> Iterator[Fact]:
-    yield Fact("Shape", describe_shape(s.shape))
-    yield Fact("Storage", f"{'sparse' if s.sparse else 'dense'}, {s.dtype}")
+def _list_facts(s: Statistics) -> Iterator[tuple[str, str]]:
+    yield "Shape", describe_shape(s.shape)
+    yield "Storage", f"{'sparse' if s.sparse else 'dense'}, {s.dtype}"
     if s.missing:
-        yield Fact("Missing entries", f"{percent(s.missing / s.size)} of {s.size:,} entries")
-    yield Fact("Zeros", f"{percent(s.zero_fraction)} of {s.size:,} entries")
+        yield "Missing entries", f"{percent(s.missing / s.size)} of {s.size:,} entries"
+    yield "Zeros", f"{percent(s.zero_fraction)} of {s.size:,} entries"
     kind = "integers" if s.integers else "real numbers"
     span = f"{kind}; positive entries from {plain(s.smallest)} to {plain(s.largest)}"
-    yield Fact("Values", f"0 and {plain(s.largest)} only" if s.binary else span)
-    yield Fact("Median of positive entries", plain(s.median))
-    yield Fact("Root mean square", plain(np.sqrt(s.row_energies.sum() / s.size)))
-    yield Fact("Dynamic range", f"{plain(np.log10(s.largest / s.smallest), 2)} decades")
-    yield Fact("Zero rows, zero columns", f"{s.zero_rows:,}, {s.zero_columns:,}")
-    yield Fact("Repeated rows", "not searched for" if s.repeated_rows is None else f"{s.repeated_rows:,}")
+    yield "Values", f"0 and {plain(s.largest)} only" if s.binary else span
+    yield "Median of positive entries", plain(s.median)
+    yield "Root mean square", plain(np.sqrt(s.row_energies.sum() / s.size))
+    yield "Dynamic range", f"{plain(np.log10(s.largest / s.smallest), 2)} decades"
+    yield "Zero rows, zero columns", f"{s.zero_rows:,}, {s.zero_columns:,}"
+    yield "Repeated rows", "not searched for" if s.repeated_rows is None else f"{s.repeated_rows:,}"
 
 
 def _find_problems(s: Statistics) -> Iterator[Finding]:

@@ -6,18 +6,19 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from autonmf._files import replace_file
 from autonmf._types import Array
+from autonmf.plotting.presentation import Presentation, choose_presentation
 from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Answer, Candidate, Evidence
 from autonmf.report.health import Health, describe_shape
-from autonmf.report.presentation import Presentation, choose_presentation
 from autonmf.report.result import Recipe, Result, recipe_from_model
 
 SCRIPTS = ("charts.js", "cards.js", "page.js")
@@ -112,7 +113,7 @@ def write_report(
     """
     plotly = plotly_script()
     with closing(Result.from_model(model, X)) as result:
-        if feature_names is None and image_shape is None and wavelengths is None:
+        if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", None)
         presentation = choose_presentation(
             result.path.shape,
@@ -147,22 +148,9 @@ def write_page(
     """Write the page about a result of the estimator or the command line."""
     room = min(COMPONENT_BYTES, MAX_BYTES - REST_BYTES - len(plotly.encode()))
     contents = build_contents(result, presentation, recipe, title, room)
-    target = Path(file)
-    write_file(target, render(contents, plotly))
-    return target
-
-
-def write_file(target: Path, text: str) -> None:
-    """Write a file through a temporary one, so that it is never incomplete."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(text.encode("utf-8", "replace"))  # names may contain lone surrogates
-        os.replace(temporary, target)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(target)) from error
-    finally:
-        with suppress(OSError):  # the folder is missing or not writable, so there is no file either
-            temporary.unlink(missing_ok=True)
+    with replace_file(file) as stream:
+        stream.write(render(contents, plotly).encode("utf-8", "replace"))  # names may contain lone surrogates
+    return Path(file)
 
 
 def plotly_script() -> str:
@@ -287,8 +275,8 @@ def _render_health(health: Health) -> str:
         for finding in health.findings
     )
     facts = "".join(
-        f'<tr><th scope="row">{escape(fact.name)}</th><td>{escape(fact.value)}</td></tr>'
-        for fact in health.facts
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in health.facts.items()
     )
     return f'{findings}<table class="facts"><tbody>{facts}</tbody></table>'
 

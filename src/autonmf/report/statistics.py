@@ -24,24 +24,28 @@ SAMPLE_SIZE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Statistics:
+class Counts:
+    """Counts over some entries; entries that are not stored are zero."""
+
+    nonzero: int
+    smallest: float  # positive entry
+    largest: float
+    at_largest: int  # number of entries equal to the largest
+    integers: bool
+    sample: Array  # evenly spaced positive entries
+    sparse: bool  # stored as a sparse matrix
+
+
+@dataclass(frozen=True)
+class Statistics(Counts):
     """Statistics of a nonnegative n x m matrix."""
 
     shape: tuple[int, int]
-    sparse: bool  # stored as a sparse matrix
     dtype: str
-    zeros: int
-    smallest: float  # positive entry
-    median: float  # of the positive entries
-    largest: float
-    at_largest: int  # number of entries equal to the largest
-    integers: bool  # all entries are integers
-    zero_rows: int
-    zero_columns: int
-    repeated_rows: int | None  # rows equal to an earlier one; None if they were not searched for
     row_energies: Array  # squared norms
     column_energies: Array
-    missing: int = 0  # missing entries, which are not counted above
+    repeated_rows: int | None  # rows equal to an earlier one; None if they were not searched for
+    missing: int  # missing entries, which are not counted above
 
     @property
     def size(self) -> int:
@@ -49,9 +53,29 @@ class Statistics:
         return self.shape[0] * self.shape[1]
 
     @property
+    def zeros(self) -> int:
+        """The number of entries that are zero."""
+        return self.size - self.missing - self.nonzero
+
+    @property
     def zero_fraction(self) -> float:
         """The fraction of entries that are zero."""
         return self.zeros / self.size
+
+    @property
+    def zero_rows(self) -> int:
+        """The number of rows that are zero."""
+        return int(np.count_nonzero(self.row_energies == 0))
+
+    @property
+    def zero_columns(self) -> int:
+        """The number of columns that are zero."""
+        return int(np.count_nonzero(self.column_energies == 0))
+
+    @property
+    def median(self) -> float:
+        """The median of the positive entries, or of a sample of them."""
+        return float(np.median(self.sample))
 
     @property
     def binary(self) -> bool:
@@ -84,40 +108,17 @@ def row_residuals(data: Data, U: Array, V: Array, energies: Array) -> Array:
 
 def compute_statistics(data: Data) -> Statistics:
     """Read every entry of X."""
-    n, m = data.shape
-    missing = 0 if data.complete else int(data.map_blocks(_count_missing, None)[1])
-    counts = count_entries(data)
     rows, columns = (np.asarray(squares)[:, 0] for squares in sums_of_squares(data))
+    searched = len(rows) <= MAX_HASHED and not _is_transposed(data)
     return Statistics(
-        shape=(n, m),
-        sparse=counts.sparse,
+        **vars(count_entries(data)),
+        shape=data.shape,
         dtype=str(data.dtype),
-        zeros=n * m - missing - counts.nonzero,
-        smallest=counts.smallest,
-        median=float(np.median(counts.sample)),
-        largest=counts.largest,
-        at_largest=counts.at_largest,
-        integers=counts.integers,
-        zero_rows=int(np.count_nonzero(rows == 0)),
-        zero_columns=int(np.count_nonzero(columns == 0)),
-        repeated_rows=_count_repeated(data, rows) if n <= MAX_HASHED and not _is_transposed(data) else None,
         row_energies=rows,
         column_energies=columns,
-        missing=missing,
+        repeated_rows=_count_repeated(data, rows) if searched else None,
+        missing=0 if data.complete else int(data.map_blocks(_count_missing, None)[1]),
     )
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Counts over some entries; entries that are not stored are zero."""
-
-    nonzero: int
-    smallest: float  # positive entry
-    largest: float
-    at_largest: int  # number of entries equal to the largest
-    integers: bool
-    sample: Array  # evenly spaced positive entries
-    sparse: bool  # stored as a sparse matrix
 
 
 def count_entries(data: Data) -> Counts:

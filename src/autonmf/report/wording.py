@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
+from autonmf.plotting.agreement_display import consecutive
+
 PERCENT = "\N{NO-BREAK SPACE}%"
 
 
@@ -48,13 +50,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 def ranges(ranks: Sequence[int]) -> str:
     """Increasing ranks as text: 2, 4 to 7 and 9."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
     parts: list[str] = []
-    for run in runs:
-        parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
+    for first, last in consecutive(ranks):
+        parts += [f"{first} to {last}"] if last > first + 1 else map(str, range(first, last + 1))
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -77,7 +77,9 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "probability": probabilities,
         },
         plausible=plausible_ranks(probabilities),
-        confidence=min(float(probabilities[best]), evidence.max_confidence) if len(probabilities) > 1 else None,
+        confidence=min(float(probabilities[best]), evidence.max_confidence)
+        if len(probabilities) > 1
+        else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
 

@@ -1,4 +1,4 @@
-"""`Presentation`: how the components of some data are shown, and what column names say about it."""
+"""`Presentation`: how components are shown, in plots and on the page, and what column names say about it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, isqrt
 from typing import Any
 
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.forms import KINDS, check_order, check_shape, check_top, guess_kind
+
+KINDS = ("image", "spectrum", "words", "template")
+"""The forms of components by name."""
+
+TOP_BY = ("weight", "specificity")
+"""The scores by which features are ranked."""
 
 MAX_NAME = 80
 """Maximum length of a name."""
@@ -23,22 +28,23 @@ class Presentation:
     """Components as images, spectra with maps, lists of words, or spectrogram templates."""
 
     kind: str
+    axis: Array  # of spectra and templates, one value per feature
+    axis_label: str = "feature"
     feature_names: tuple[str, ...] | None = None
     sample_names: tuple[str, ...] | None = None
     image_shape: tuple[int, int] | None = None
     map_shape: tuple[int, int] | None = None
     order: str = "C"
-    axis: Array | None = None  # of spectra and templates, one value per feature
-    axis_label: str = "feature"
     n_top: int = 10
+    top_by: str = "weight"
 
     def feature(self, index: int) -> str:
         """The name of a feature, or its column number."""
-        return self.feature_names[index] if self.feature_names else f"column {index + 1}"
+        return _shorten(self.feature_names[index]) if self.feature_names else f"column {index + 1}"
 
     def sample(self, index: int) -> str:
         """The name of a sample, or its row number."""
-        return self.sample_names[index] if self.sample_names else f"row {index + 1}"
+        return _shorten(self.sample_names[index]) if self.sample_names else f"row {index + 1}"
 
 
 def choose_presentation(
@@ -49,41 +55,50 @@ def choose_presentation(
     image_shape: tuple[int, int] | None = None,
     order: str = "C",
     wavelengths: Any = None,
+    frequencies: Any = None,
     map_shape: tuple[int, int] | None = None,
     kind: str | None = None,
     axis_label: str | None = None,
     n_top: int = 10,
+    top_by: str = "weight",
 ) -> Presentation:
     """The presentation for an n x m matrix; parameters that do not match it are refused with a suggestion."""
     n, m = shape
-    check_order(order)
-    check_top(n_top)
-    if wavelengths is None and image_shape is None:
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
+    check_top(n_top, top_by)
+    if wavelengths is None and frequencies is None and image_shape is None:
         named = _axis_from_names(feature_names, kind)
         wavelengths, axis_label = (named.values, axis_label or named.label) if named else (None, axis_label)
     curves = map_shape if wavelengths is None else wavelengths
-    chosen = kind or guess_kind(image=image_shape, spectrum=curves, words=feature_names)
+    given = {"image": image_shape, "spectrum": curves, "template": frequencies, "words": feature_names}
+    chosen = kind or next((form for form, value in given.items() if value is not None), "spectrum")
     if chosen not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
     if image_shape is not None:
-        check_shape(image_shape, m, "image_shape", "features")
+        _check_shape(image_shape, m, "image_shape", "features")
     elif chosen == "image":
         raise ValueError("images need image_shape=(rows, columns)")
     if map_shape is not None:
-        check_shape(map_shape, n, "map_shape", "samples")
-    default_label = "frequency (Hz)" if chosen == "template" else "wavelength"
-    if wavelengths is None:
-        default_label = "feature"
+        _check_shape(map_shape, n, "map_shape", "samples")
+    axis, label = np.arange(1.0, m + 1.0), "feature"
+    if wavelengths is not None:
+        axis, label = _check_axis(wavelengths, m, "wavelengths"), "wavelength"
+    elif frequencies is not None:
+        axis, label = _check_axis(frequencies, m, "frequencies"), "frequency (Hz)"
+    if chosen == "template" and label == "wavelength":
+        label = "frequency (Hz)"
     return Presentation(
         kind=chosen,
-        feature_names=_check_names(feature_names, m, "feature_names", "features"),
-        sample_names=_check_names(sample_names, n, "sample_names", "samples"),
+        feature_names=check_names(feature_names, m, "feature_names", "features"),
+        sample_names=check_names(sample_names, n, "sample_names", "samples"),
         image_shape=image_shape,
         map_shape=map_shape,
         order=order,
-        axis=_check_axis(wavelengths, m),
-        axis_label=axis_label or default_label,
+        axis=axis,
+        axis_label=axis_label or label,
         n_top=n_top,
+        top_by=top_by,
     )
 
 
@@ -94,27 +109,48 @@ def _axis_from_names(names: Any, kind: str | None) -> Axis | None:
     return axis if axis is not None and (asked or (axis.measured and kind is None)) else None
 
 
-def _check_axis(wavelengths: Any, m: int) -> Array:
-    if wavelengths is None:
-        return np.arange(1.0, m + 1.0)
-    axis = np.asarray(wavelengths, dtype=float)
+def _check_axis(values: Any, m: int, parameter: str) -> Array:
+    axis = np.asarray(values, dtype=float)
     if axis.shape != (m,):
         raise ValueError(
-            f"wavelengths has shape {axis.shape}, but there are {m} features: pass one value per feature"
+            f"{parameter} has shape {axis.shape}, but there are {m} features: pass one value per feature"
         )
     if not np.isfinite(axis).all():
-        raise ValueError("wavelengths must be finite numbers")
+        raise ValueError(f"{parameter} must be finite numbers")
     return axis
 
 
-def _check_names(names: Any, length: int, parameter: str, what: str) -> tuple[str, ...] | None:
+def _check_shape(shape: tuple[int, int], count: int, parameter: str, what: str) -> None:
+    """Refuse a shape that does not have ``count`` pixels, and suggest one."""
+    if len(shape) == 2 and shape[0] * shape[1] == count:
+        return
+    rows = next(k for k in range(isqrt(count), 0, -1) if count % k == 0)
+    raise ValueError(
+        f"{parameter} {tuple(shape)} does not match the {count} {what}; pass {parameter}=(rows, columns) "
+        f"with rows * columns = {count}, for instance ({rows}, {count // rows})"
+    )
+
+
+def check_names(names: Any, length: int, parameter: str, what: str) -> tuple[str, ...] | None:
+    """The names as strings, if there are ``length`` of them."""
     if names is None:
         return None
     if isinstance(names, str) or len(names) != length:
         got = "one string" if isinstance(names, str) else len(names)
         raise ValueError(f"{parameter} must have {length} names, one for each of the {what}; got {got}")
-    texts = map(str, names)
-    return tuple(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in texts)
+    return tuple(map(str, names))
+
+
+def check_top(n_top: int, top_by: str) -> None:
+    """Refuse a number of top features below one, or an unknown score."""
+    if n_top < 1:
+        raise ValueError(f"n_top must be at least 1, got {n_top}")
+    if top_by not in TOP_BY:
+        raise ValueError(f"top_by must be one of {', '.join(TOP_BY)}, got {top_by!r}")
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
 NUMBER = r"((?:^[+-])?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)"
