@@ -17,6 +17,7 @@ from autonmf.cli.fit import FILES
 from autonmf.cli.report import write_recipe
 from autonmf.data.validation import MISSING
 from autonmf.io import NORMALIZATIONS, normalize, read_matrix
+from autonmf.losses import LOSSES
 from autonmf.path import GRIDS, PathOptions
 from autonmf.selection import RULES
 from autonmf.solvers import SOLVERS
@@ -118,10 +119,21 @@ def test_options_reach_the_search(run, counts: Path) -> None:
     assert found["path"][-1]["rank"] <= 6
 
 
+def test_the_loss_for_counts(run, counts: Path) -> None:
+    given = ("fit", counts, "--beta-loss", "kullback-leibler", "--json")
+    found = json.loads(run(*given).out)
+    assert found["settings"]["beta_loss"] == "kullback-leibler"
+    assert found["confidence"] <= 0.85
+    result = run(*given, "--grid", "adaptive")
+    assert result.code == 2
+    assert "has no λ" in result.err
+
+
 @pytest.mark.parametrize(
     ("option", "names", "default"),
     [
         ("--solver", SOLVERS, PathOptions.solver),
+        ("--beta-loss", LOSSES, PathOptions.beta_loss),
         ("--grid", GRIDS, PathOptions.grid),
         ("--rule", RULES, AutoNMF().rule),
         ("--normalize", NORMALIZATIONS, None),

@@ -132,6 +132,10 @@ class Search:
         metavar="N",
     )
     max_rank: int | None = _search("Largest rank. Default: half the smaller side, at most 50.", metavar="N")
+    beta_loss: str | None = _search(
+        "frobenius (default): least squares; kullback-leibler: for counts.",
+        **_one_of("autonmf.losses", "LOSSES"),
+    )
     solver: str | None = _search(
         "Algorithm: auto (default), hals, or one of the paper's: pasm, s-ipalm, ipalm, palm.",
         **_one_of("autonmf.path.options", "SOLVER_NAMES"),
@@ -155,7 +159,7 @@ class Search:
         """The options of the path."""
         from autonmf.path import PathOptions
 
-        names = ("max_rank", "solver", "grid", "n_starts", "checkpoint")
+        names = ("max_rank", "beta_loss", "solver", "grid", "n_starts", "checkpoint")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return PathOptions(random_state=self.seed, **given, **more)
 

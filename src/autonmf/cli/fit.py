@@ -83,7 +83,7 @@ def summarise(source: Input, search: Search, table: Table, found: Factorisation)
             "rule": estimate.rule if estimate else None,
             "tau": search.tau,
             "seed": search.seed,
-            **{key: found.path.settings[key] for key in ("solver", "grid", "n_starts")},
+            **{key: found.path.settings[key] for key in ("beta_loss", "solver", "grid", "n_starts")},
             "max_rank": search.max_rank,
         },
         "path": [

@@ -119,7 +119,7 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
     """The code that computes the model, and the command that writes the page again."""
     from autonmf.report.result import recipe_from_settings
 
-    names = ("n_components", "max_rank", "solver", "grid", "n_starts")
+    names = ("n_components", "max_rank", "beta_loss", "solver", "grid", "n_starts")
     given = {name: getattr(search, name) for name in names} | search.rule_options()
     given["missing"] = None if source.missing == Input.missing else source.missing
     given["random_state"] = search.seed

@@ -13,7 +13,7 @@ from autonmf.plotting.style import spans_decades
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain, ranges
 from autonmf.selection import RankEstimate
-from autonmf.selection.automatic import CREDIBLE_MASS, MAX_CONFIDENCE
+from autonmf.selection.automatic import CREDIBLE_MASS
 from autonmf.selection.features import NOISE_LIMIT
 
 PANELS = ("probability", "drop", "drop_ratio", "noise_ratio")
@@ -127,7 +127,7 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
     """The answer for the chosen or given rank; ``unexplained`` is the relative loss by rank."""
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
-    headline, fit = count(rank, "component"), _describe_fit(unexplained, rank)
+    headline, fit = count(rank, "component"), _describe_fit(unexplained, rank, result.path.beta_loss)
     if estimate is None:
         return Answer(headline, "This rank was given, not chosen from the data.", fit)
     why = _as_sentence(estimate.why)
@@ -145,14 +145,15 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
     )
 
 
-def _describe_fit(unexplained: Mapping[int, float], rank: int) -> str:
+def _describe_fit(unexplained: Mapping[int, float], rank: int, beta_loss: str) -> str:
     """What the neighbouring ranks leave unexplained."""
     near = [k for k in (rank - 1, rank, rank + 1) if k in unexplained]
     words = dict(zip(near, percents([unexplained[k] for k in near]), strict=True))
     if rank not in words:
         return ""
     parts = [f"{words[k]} with {count(k, 'component')}" for k in near]
-    return f"Unexplained fraction of the energy: {', '.join(parts)}."
+    what = "Unexplained fraction of the energy" if beta_loss == "frobenius" else "Loss relative to rank one"
+    return f"{what}: {', '.join(parts)}."
 
 
 def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:
@@ -172,9 +173,9 @@ def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ..
         text += f" The second most probable rank is {second.rank} ({second.words})."
         if len(estimate.plausible) > 2:
             text += f" The {percent(CREDIBLE_MASS)} credible set is {ranges(estimate.plausible)}."
-    if estimate.rule == "auto" and max(estimate.evidence.get("probability", [0.0])) > MAX_CONFIDENCE:
+    if estimate.rule == "auto" and max(estimate.evidence.get("probability", [0.0])) > confidence:
         text += (
-            f" Probabilities are capped at {percent(MAX_CONFIDENCE)}, because the rule was calibrated on a "
+            f" Probabilities are capped at {percent(confidence)}, because the rule was calibrated on a "
             "few hundred matrices."
         )
     return text
