@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,14 +28,13 @@ from autonmf.solvers import (
     ActiveSet,
     Budget,
     Hals,
-    History,
-    Observer,
     Run,
     Solver,
     Stopping,
     make_solver,
     run,
 )
+from autonmf.solvers.driver import Observer
 
 SOLVERS = {name: solver for name, solver in ALL_SOLVERS.items() if name != "hals"}
 """The algorithms of the paper by name."""
@@ -68,6 +67,33 @@ __all__ = [
     "time_phases",
     "trace_grid",
 ]
+
+
+@dataclass
+class History:
+    """An observer that records a run: pass it as ``observer`` to `run`.
+
+    The time spent on recording (the projected gradient needs both gradients) is not counted, but for the
+    product X V, which the next iteration would otherwise compute and now finds done.
+    """
+
+    objective: list[float] = field(default_factory=list)
+    projected_gradient: list[float] = field(default_factory=list)
+    rank: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._resumed = time.perf_counter()
+        self._spent = 0.0
+
+    def __call__(self, state: Any, k: int) -> None:
+        _ = state.XV
+        self._spent += time.perf_counter() - self._resumed
+        self.seconds.append(self._spent)
+        self.objective.append(state.objective)
+        self.projected_gradient.append(state.projected_gradient_norm)
+        self.rank.append(state.rank)
+        self._resumed = time.perf_counter()
 
 
 def equilibrate(wanted: bool = True) -> dict[str, Any]:

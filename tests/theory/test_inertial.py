@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,34 @@ from numpy.testing import assert_allclose
 
 from autonmf.data import as_data
 from autonmf.losses import Problem
-from autonmf.solvers import Inertial, NesterovInertia, NoInertia, ProvableInertia
+from autonmf.solvers import Inertial, NesterovInertia, NoInertia
+
+
+@dataclass(frozen=True)
+class ProvableInertia:
+    r"""A β inside the bound of the convergence propositions, where the potential Ξ decreases.
+
+    With γ = τ + δ the propositions have α₁ = α₂ = δ, and the potential decreases for
+
+    .. math:: \beta^2 < \frac{\rho(1-c\rho)\delta}{(1-c\rho)\tau+\delta},
+
+    where c = 1 suffices for iPALM and c = 2 for S-iPALM, whose balancing moves the iterate
+    (``docs/theory.md`` derives it; the paper prints a condition without c).
+    """
+
+    rho: float = 0.1
+    displacement: float = 2.0  # c
+    fraction: float = 0.99  # of the bound
+
+    def __post_init__(self) -> None:
+        if not 0 < self.displacement * self.rho < 1:
+            raise ValueError(f"0 < displacement * rho < 1 is needed, got {self.displacement * self.rho}")
+
+    def beta(self, t: tuple[float, float], problem: Problem, tau: float) -> float:
+        slack = 1.0 - self.displacement * self.rho
+        bound = self.rho * slack * problem.delta / (slack * tau + problem.delta)
+        return self.fraction * math.sqrt(bound)
+
 
 SEEDS = range(6)
 RHO = 0.1

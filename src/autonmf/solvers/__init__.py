@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autonmf.solvers.coordinate import HIGH_RANK, ActiveSet, CountDescent, Hals
-from autonmf.solvers.driver import Budget, History, Observer, Run, Solver, Stopping, run
-from autonmf.solvers.inertial import Inertial, NesterovInertia, NoInertia, ProvableInertia
+from autonmf.solvers.driver import Budget, Run, Solver, Stopping, run
+from autonmf.solvers.inertial import Inertial, NesterovInertia, NoInertia
 
 __all__ = [
     "HIGH_RANK",
@@ -13,12 +13,9 @@ __all__ = [
     "Budget",
     "CountDescent",
     "Hals",
-    "History",
     "Inertial",
     "NesterovInertia",
     "NoInertia",
-    "Observer",
-    "ProvableInertia",
     "Run",
     "Solver",
     "Stopping",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -172,30 +172,3 @@ class MeasuredLoss(NamedTuple):
     quick: float
     error: float  # a bound on the rounding error of ``quick``
     precise: Lazy[float]
-
-
-@dataclass
-class History:
-    """An observer that records a run: pass it as ``observer`` to `run`.
-
-    The time spent on recording (the projected gradient needs both gradients) is not counted, but for the
-    product X V, which the next iteration would otherwise compute and now finds done.
-    """
-
-    objective: list[float] = field(default_factory=list)
-    projected_gradient: list[float] = field(default_factory=list)
-    rank: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._resumed = time.perf_counter()
-        self._spent = 0.0
-
-    def __call__(self, state: Any, k: int) -> None:
-        _ = state.XV
-        self._spent += time.perf_counter() - self._resumed
-        self.seconds.append(self._spent)
-        self.objective.append(state.objective)
-        self.projected_gradient.append(state.projected_gradient_norm)
-        self.rank.append(state.rank)
-        self._resumed = time.perf_counter()
