@@ -59,7 +59,8 @@ PROJECTION_SWEEPS, PROJECTION_TOL = 5000, 1e-11
 class CountProblem:
     """X as the sweeps read it."""
 
-    rows: Any  # of `Data` it has shape, dtype and map_blocks
+    data: Data  # X
+    rows: Any  # X in the precision of a search; of `Data` it has shape, dtype and map_blocks
     columns: Any  # the same of Xᵀ; None: only rows of X can be read
     row_sums: Any  # n x 1
     column_sums: Array  # m x 1
@@ -74,7 +75,7 @@ class CountProblem:
         column_sums = data.left(np.ones((n, 1), data.dtype, order="F"))
         constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
         rows, columns = (data, None) if blocks is None else blocks
-        return CountProblem(rows, columns, persist(row_sums), column_sums, constant)
+        return CountProblem(data, rows, columns, persist(row_sums), column_sums, constant)
 
     @property
     def dtype(self) -> Any:
@@ -319,7 +320,7 @@ class KullbackLeibler:
         self, prepared: CountProblem, rank: int, init: str, rng: np.random.Generator
     ) -> tuple[Any, Array]:
         """Factors whose fit has about the sums of X, after a few multiplicative steps."""
-        U, V = draw_factors(prepared.rows, rank, init, rng)
+        U, V = draw_factors(prepared.data, rank, init, rng)
         if init == "random":
             U, V = map_rows(_spread_sums, U, prepared.row_sums), _spread_sums(V, prepared.column_sums)
         state = CountState(prepared, as_factor(U, prepared.dtype), as_factor(V, prepared.dtype))

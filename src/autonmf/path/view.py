@@ -177,7 +177,12 @@ def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> V
     n, m = data.shape
     flip = options.grid == "exact" and n < m  # the longer side first
     if options.loss.reads_entries and not hasattr(unscale(scaled), "T"):
-        flip = isinstance(scaled, Scaled) and scaled.scaling.transposed  # the side that can be read
+        if isinstance(scaled, Scaled) and scaled.scaling.transposed:
+            raise ValueError(
+                f"beta_loss={options.beta_loss!r} reads X by rows, and this file holds its columns: "
+                "store it by rows (CSR), or load it into memory"
+            )
+        flip = False  # only rows can be read
     if flip:
         transpose = Scaling(transposed=True)
         scaling, scaled = scaling.then(transpose), transpose.apply(scaled)
