@@ -92,9 +92,12 @@ def test_npz_of_sparse_parts(tmp_path: Path, kind: Any) -> None:
     parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": matrix.shape}
     np.savez(tmp_path / "x.npz", **parts, label=np.arange(4))
     np.testing.assert_array_equal(read_matrix(tmp_path / "x.npz").X.toarray(), X)
-    np.savez(tmp_path / "x.npz", **{**parts, "indices": matrix.indices + 100})
-    with pytest.raises(ReadError, match="damaged"):  # or else a crash in compiled code
-        read_matrix(tmp_path / "x.npz")
+    overshoot = np.full_like(matrix.indptr, 10**6)
+    overshoot[[0, -1]] = 0
+    for wrong in ({"indices": matrix.indices + 100}, {"indptr": overshoot}):
+        np.savez(tmp_path / "x.npz", **parts | wrong)
+        with pytest.raises(ReadError, match="damaged"):  # or else a crash in compiled code
+            read_matrix(tmp_path / "x.npz")
 
 
 @pytest.mark.parametrize("matrix", [X, sparse.coo_matrix(X), sparse.coo_matrix(X > 0)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -78,6 +78,7 @@ def test_the_ratio_is_that_of_the_entries_and_their_fit(kernel: ModuleType, by_r
 
 @pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), rank=st.integers(1, 6))
 def test_every_sweep_lowers_the_loss_and_reports_it(
     kernel: ModuleType, kind: Any, seed: int, rank: int
@@ -92,6 +93,7 @@ def test_every_sweep_lowers_the_loss_and_reports_it(
 
 
 @pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_one_weight_never_raises_the_loss_however_far_it_is(kernel: ModuleType, seed: int) -> None:
     """The step of a single coordinate, from weights of any size: its proof needs no bound on them."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -53,6 +53,7 @@ def test_losses_have_the_names_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), rank=st.integers(1, 5))
 def test_every_iteration_lowers_the_loss(dtype: Any, seed: int, rank: int) -> None:
     X = counts(14, 9, 3, seed)
@@ -70,6 +71,7 @@ def test_every_iteration_lowers_the_loss(dtype: Any, seed: int, rank: int) -> No
         before = now
 
 
+@pytest.mark.slow
 def test_many_iterations_reach_a_point_where_nothing_is_left_to_gain() -> None:
     """The KKT conditions of both factors."""
     X = counts(20, 15, 2)
@@ -201,6 +203,7 @@ def test_losses_are_proportional_to_X(factor: float) -> None:
     assert_allclose(scaled.losses, factor * path.losses, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [3, 6])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_the_solution_is_as_good_as_the_best_of_ten_fits_elsewhere(rank: int, kind: Any) -> None:
@@ -275,6 +278,7 @@ def test_tiny_losses_are_computed_in_double_precision() -> None:
     assert model.reconstruction_err_**2 / 2 < 1e-4 * model.path_.energy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [5, 10])
 def test_table_1_of_the_paper(rank: int) -> None:
     X, _, _ = make_low_rank(500, 400, rank=rank, noise=0.1, random_state=0)

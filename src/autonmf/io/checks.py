@@ -111,7 +111,7 @@ def make_compressed(
     # MATLAB and h5py hand out unsigned indices, which SciPy would copy to 64 bits.
     indices, indptr = (np.asarray(part).astype(np.int64, copy=False) for part in (indices, indptr))
     X = kind((values, indices, indptr), shape=shape)
-    X.check_format(full_check=True)
+    _check_indices(X)
     return X
 
 
@@ -139,5 +139,11 @@ def check_sparse(file: Path, X: Any) -> Any:
     if X.format not in ("csr", "csc"):
         check_memory(file, (X.shape[0] + 1,))
         X = X.tocsr()
-    X.check_format(full_check=True)
+    _check_indices(X)
     return X
+
+
+def _check_indices(X: Any) -> None:
+    if (X.indptr[1:] < X.indptr[:-1]).any():  # which SciPy overlooks if the last one is zero
+        raise ValueError("its index pointers decrease")
+    X.check_format(full_check=True)

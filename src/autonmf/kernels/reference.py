@@ -113,6 +113,8 @@ def kl_sweeps(
             fit = np.maximum(fit + np.outer(change, other[:, k]), least)
             moved, size = moved + s * np.abs(change), size + s * block[:, k]
         moving &= moved >= tol * size
+        if not moving.any():
+            break
     if sweeps:
         block[~dense.any(axis=1)] = 0.0
     quotient = dense / fit
