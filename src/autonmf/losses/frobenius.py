@@ -416,7 +416,7 @@ def _multiply_right(data: Data, U: Any, V: Array) -> Any:
 def _precise_loss(data: Data, U: Any, V: Array) -> float:
     """`gram_loss` from sums in double precision."""
     U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
-    return gram_loss(data.squared_norm(), dot(U, data.right(V)), gram(U), gram(V))
+    return gram_loss(data.squared_norm(), float(np.sum(V * data.left(U))), gram(U), gram(V))
 
 
 def _sweep(block: Array, product: Array, gram: Array, mu: float, count: int) -> Array:

@@ -62,9 +62,9 @@ class Unscaler:
         """A point, or the fallback where one of a smaller rank (None: rank one) explains more."""
         if not self._is_worse(point, before):
             return point
-        fallback = self._grow(point.rank, before)
-        is_better = fallback.objective < self._objective(point)  # with a heavy μ it need not be
-        return self._to_point_like(point, fallback) if is_better else point
+        fallback = self._to_point_like(point, self._grow(point.rank, before))
+        is_better = self._objective(fallback) < self._objective(point)  # with a heavy μ it need not be
+        return fallback if is_better else point
 
     def _unscale(self, solution: Solution) -> PathPoint:
         """A solution of X' as one of X: balanced, by decreasing energy, in the units of X."""
