@@ -19,6 +19,7 @@ COMMANDS = {
     "startup": ("speed.startup", "how long `import autonmf` and `autonmf --help` take"),
     "rule-cost": ("speed.rule_cost", "what the default rule costs beside the paper's rule"),
     "path-choices": ("speed.path_choices", "merging against dropping, and how long each rank is iterated"),
+    "counts": ("speed.counts", "all ranks of counts beside one fit of scikit-learn; known signatures found"),
     "missing": ("speed.missing", "missing entries: cost, ranks found, accuracy"),
     "out-of-core": ("speed.out_of_core", "a matrix larger than the memory that a process may use"),
     "dask-scaling": ("speed.dask_scaling", "Dask against memory, and two workers against one"),
@@ -26,7 +27,7 @@ COMMANDS = {
 }
 """By name: the module below `experiments` and what it answers."""
 
-WITHOUT_OPTIONS = ("oracle", "rule-cost", "path-choices")
+WITHOUT_OPTIONS = ("oracle", "rule-cost", "path-choices", "counts")
 
 
 def find_command(name: str) -> Callable[[Sequence[str] | None], Any]:
