@@ -2,10 +2,10 @@
 
 python -m experiments counts
 
-Seconds are medians of three, in turns, in one process: all ranks with the choice and the polish, and one fit of
-scikit-learn (multiplicative steps, tol=1e-4, at most 500 of them), whose loss is compared with ours at that rank.
-Then the catalogues of mutations: how many known signatures are found (cosine above 0.9, one to one) with their
-number given. Set AUTONMF_DATA for real data.
+Seconds are medians of three, in turns, in one process: all ranks with the choice and the polish, and one fit
+of scikit-learn (at most 500 multiplicative steps, tol=1e-4), whose loss is compared with ours at that rank.
+Then the catalogues of mutations: how many known signatures are found (cosine above 0.9, one to one) with
+their number given. Set AUTONMF_DATA for real data.
 """
 
 from __future__ import annotations
