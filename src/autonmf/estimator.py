@@ -30,8 +30,7 @@ from autonmf.data import (
 )
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
-from autonmf.losses import find_loss
-from autonmf.path import PathOptions, RankPath, project_rows
+from autonmf.path import PathOptions, RankPath, find_loss, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.solvers import Solver
 

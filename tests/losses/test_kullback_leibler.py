@@ -19,8 +19,9 @@ from autonmf import AutoNMF, rank_path
 from autonmf._threads import one_pool
 from autonmf.data import as_data
 from autonmf.datasets import make_low_rank
-from autonmf.losses import LOSSES, find_loss
+from autonmf.losses import LOSSES
 from autonmf.losses.kullback_leibler import CountProblem, CountState
+from autonmf.path import find_loss
 
 KL = "kullback-leibler"
 LOSS = LOSSES[KL]

@@ -85,6 +85,8 @@ class Problem:
 
     def start(self, U: Any, V: Array, XtU: Array | None = None) -> FrobeniusState:
         """The iterate at given factors, at rest; Xᵀ U if it is known."""
+        if XtU is None:
+            XtU = self.data.completed_at(U, V).left(U)
         return FrobeniusState.at(self, U, V, XtU=XtU).compact()
 
     def restore(self, arrays: dict[str, Array]) -> FrobeniusState:

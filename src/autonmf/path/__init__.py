@@ -1,7 +1,7 @@
 """Solutions along increasing λ: every rank from an upper bound down to one."""
 
 from autonmf.path.checkpoint import open_checkpoint
-from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank
+from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.search import SearchResult, project_rows, rank_path, search
 from autonmf.path.view import View, prepare
@@ -18,6 +18,7 @@ __all__ = [
     "View",
     "Visit",
     "default_max_rank",
+    "find_loss",
     "open_checkpoint",
     "prepare",
     "project_rows",

@@ -13,7 +13,7 @@ import numpy as np
 
 from autonmf._types import Seed
 from autonmf.data.validation import MISSING
-from autonmf.losses import FROBENIUS, MU, Loss, find_loss
+from autonmf.losses import BETAS, FROBENIUS, LOSSES, MU, Loss
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Grid
 from autonmf.solvers import SOLVERS, ActiveSet, Budget, CountDescent, Hals, Solver, Stopping, make_solver
 
@@ -205,6 +205,16 @@ class PathOptions:
         if self.max_rank not in (None, columns):
             raise ValueError(f"init has {columns} components but max_rank is {self.max_rank}")
         return columns
+
+
+def find_loss(beta_loss: Any) -> Loss:
+    """A loss from its name, or from β."""
+    number = isinstance(beta_loss, int | float) and not isinstance(beta_loss, bool)
+    name = BETAS.get(beta_loss, "") if number else beta_loss
+    if not isinstance(name, str) or name not in LOSSES:
+        names = ", ".join(map(repr, LOSSES))
+        raise ValueError(f"unknown beta_loss {beta_loss!r}; choose one of {names}, or 2 or 1 for them")
+    return LOSSES[name]
 
 
 def _check_positive(**values: Any) -> None:

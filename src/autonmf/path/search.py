@@ -19,10 +19,9 @@ from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf.data import Data, OpenedData, as_rows
 from autonmf.data.factors import as_factor
 from autonmf.distributed import open_data
-from autonmf.losses import find_loss
 from autonmf.model.components import balance
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
-from autonmf.path.options import Callback, PathOptions
+from autonmf.path.options import Callback, PathOptions, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.unscale import Unscaler, find_plateaus
 from autonmf.path.view import View, prepare, prepare_like
@@ -303,7 +302,7 @@ def _plain_result(
     unscaler = Unscaler(view, view.scaling, options.mu, deadline)
     points = tuple(map(unscaler.to_point, walked.solutions()))
     visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
-    path = _make_path(opened, view, options, points, visits, walked.complete)
+    path = _make_path(opened, view, view.rank_one[2], options, points, visits, walked.complete)
     return SearchResult(opened, path, unscaler, plateaus=_has_plateaus(options) and opened.keeps_rows_remote)
 
 
@@ -342,7 +341,8 @@ def _equilibrated_result(
     spectrum = view.spectrum(largest.U, largest.V, largest.rank, rng)
     losses = _relative_losses(np.array([s.loss for s in solutions]), view.scaled, spectrum, ranks)
     plain = prepare_like(view, options)
-    path = _make_path(opened, plain, options, (), _join_visits(walked, solutions), walked.complete)
+    visits = _join_visits(walked, solutions)
+    path = _make_path(opened, plain, plain.rank_one[2], options, (), visits, walked.complete)
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
     # Missing entries are filled in from the largest solution, which is then needed at once.
     n_now = int(np.searchsorted(ranks, HIGH_RANK)) + 1 if data.complete else len(ranks)
@@ -363,7 +363,7 @@ def _equilibrated_result(
 
 
 def _make_path(
-    opened: OpenedData, view: View, options: PathOptions,
+    opened: OpenedData, view: View, rank_one_loss: float, options: PathOptions,
     points: tuple[PathPoint, ...], visits: tuple[Visit, ...], complete: bool,
 ) -> RankPath:  # fmt: skip
     return RankPath(
@@ -371,7 +371,7 @@ def _make_path(
         visits=visits,
         shape=opened.data.shape,
         squared_norm=opened.data.squared_norm(),
-        rank_one_loss=view.rank_one[2] * view.loss_unit,
+        rank_one_loss=rank_one_loss * view.loss_unit,
         energy=view.energy * view.loss_unit,
         mu=options.mu * view.scaling.unit,
         delta=options.delta * view.scaling.unit,
