@@ -33,9 +33,9 @@ plt.show()
 
 # %%
 # The first panel shows how much each component lowers the loss: the first six do so clearly, the others
-# hardly at all. The second panel compares the next singular value with the largest one that noise alone
-# would have; the ratio is about one beyond rank six. The last panel combines the evidence into a
-# probability for each rank.
+# hardly at all. The second panel compares the strongest pattern that so many components leave with the
+# largest that noise alone would show: bars stand for what is above noise, and nothing is from rank six on.
+# The last panel combines the evidence into a probability for each rank.
 
 clear.rank_estimate_.plot()
 plt.show()
@@ -43,9 +43,9 @@ plt.show()
 # %%
 # An unclear rank
 # ---------------
-# The energies of twelve components decay from high to very low. There is no clear break, only a gradual
-# decrease. The chosen rank is where the loss begins to fall more slowly. All shaded ranks are plausible,
-# and the warnings say why.
+# The energies of twelve components decay until they vanish in the noise of the counts. The chosen rank is
+# where noise begins, but the last component is hardly above it. All shaded ranks are plausible, and the
+# warning says why.
 
 rng = np.random.default_rng(0)
 strengths = np.geomspace(1.0, 0.05, 12)
@@ -53,7 +53,7 @@ U, V = rng.gamma(0.5, size=(300, 12)), rng.gamma(0.5, size=(200, 12))
 X = rng.poisson(4.0 * (U * strengths) @ V.T).astype(float)
 unclear = AutoNMF(random_state=0).fit(X)
 print(unclear.rank_estimate_)
-print(f"confidence {unclear.rank_estimate_.confidence:.2f}; plausible: {unclear.rank_estimate_.plausible}")
+print(f"confidence: {unclear.rank_estimate_.confidence:.2f}")
 unclear.rank_estimate_.plot()
 plt.show()
 
@@ -80,8 +80,10 @@ plt.show()
 # How to use the estimate
 # -----------------------
 # - **A confidence of 0.9 or more and one plausible rank**: use this rank.
-# - **Low confidence and the warning "no elbow"**: the data have structure at every scale, like texts and
-#   faces. The rank sets the resolution. Start from the chosen rank and compare others with ``at_rank``.
+# - **The warning that the data do not determine one rank**: they have structure at every scale, like texts
+#   and faces, or components that are hardly above the noise. The rank sets the resolution. Start from the
+#   chosen rank and compare others that are reasonable with ``at_rank``. ``fit`` issues an
+#   ``UncertainRankWarning`` too, which can be filtered.
 # - **The warning that the rank is at the bound**: raise ``max_rank``.
 # - **The warning "no structure beyond rank one"**: a factorisation with more components would fit noise.
 #

@@ -55,9 +55,8 @@ documents
 # %%
 # The number of topics
 # --------------------
-# Real texts have topics within topics. The loss then keeps falling without an elbow and the confidence is
-# low: the rank sets the resolution. The rule chooses the rank where the loss begins to fall more slowly,
-# and warns.
+# Real texts have topics within topics: patterns above noise go on, and the confidence is low. The rank sets
+# the resolution. The rule chooses the rank where the loss begins to fall more slowly, and warns.
 
 model = AutoNMF(random_state=0).fit(documents.X)
 print(model.rank_estimate_)

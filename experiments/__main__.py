@@ -12,6 +12,14 @@ COMMANDS = {
     "reproduce": ("paper.__main__", "run the paper's experiments again, beside its own numbers"),
     "order": ("rank_benchmark.__main__", "how often each method finds the number of components"),
     "oracle": ("rank_benchmark.oracle", "whether the truth of each benchmark matrix can be found"),
+    "signatures": (
+        "rank_benchmark.signatures",
+        "mutational signatures that are found, beside four published tools",
+    ),
+    "consistency": (
+        "rank_benchmark.consistency",
+        "whether the rank depends on the seed, or on the order of X",
+    ),
     "fit-rule": ("rank_benchmark.fit_rule", "fit the weights of the default rule again"),
     "speed": ("speed.timings", "how long a fit takes, beside one of scikit-learn at the known rank"),
     "kernels": ("speed.timings", "how long one sweep over a factor takes"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ from autonmf import AutoNMF, RankPath
 from autonmf._threads import one_pool
 from autonmf._types import Array, as_generator
 from autonmf.data import OpenedData, as_data, equilibration, unit_scaling
-from autonmf.losses import FROBENIUS, Problem
+from autonmf.data.noise import WhitenedSpectrum
+from autonmf.losses import FROBENIUS, LOSSES, Problem
 from autonmf.losses import FrobeniusState as State
 from autonmf.path import Evidence, PathOptions, default_max_rank, prepare, search
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Stop, Task, breakpoints
@@ -27,6 +28,7 @@ from autonmf.solvers import (
 from autonmf.solvers import (
     ActiveSet,
     Budget,
+    CountDescent,
     Hals,
     Run,
     Solver,
@@ -52,10 +54,12 @@ __all__ = [
     "Solver",
     "State",
     "Stopping",
+    "WhitenedSpectrum",
     "as_data",
     "breakpoints",
     "default_max_rank",
     "equilibrate",
+    "fit_counts",
     "fit_nmf",
     "follow_variant",
     "observe_evidence",
@@ -139,12 +143,11 @@ def fit_nmf(X: Any, rank: int, max_iter: int, seed: int) -> Array:
         return np.asarray(found.state.U)
 
 
-def observe_evidence(X: Any, seed: int) -> tuple[Evidence, RankPath]:
-    """The evidence of a path of the equilibrated X, and a path of X itself."""
-    opened, options = OpenedData(as_data(X)), PathOptions(random_state=seed)
-    evidence = search(opened, replace(options, equilibrate=True)).path.evidence
+def observe_evidence(X: Any, seed: int) -> Evidence:
+    """What the default rule reads."""
+    evidence = search(OpenedData(as_data(X)), PathOptions(random_state=seed, equilibrate=True)).path.evidence
     assert evidence is not None
-    return evidence, search(opened, options).path
+    return evidence
 
 
 def time_phases(X: Any) -> dict[str, float]:
@@ -225,3 +228,25 @@ def stream_small_files() -> None:
     from autonmf.data import streamed
 
     streamed.SMALL = 0
+
+
+class CountFit(NamedTuple):
+    """Factors of counts, and their Kullback-Leibler loss."""
+
+    U: Array
+    V: Array
+    loss: float
+
+
+def fit_counts(X: Any, rank: int, *, tol: float, random_state: int, max_iter: int = 5000) -> CountFit:
+    """One fit of counts at a fixed rank, from a random initial point to a tolerance."""
+    data, loss, solver = as_data(X), LOSSES["kullback-leibler"], CountDescent()
+    scaling = unit_scaling(data)
+    scaled = scaling.apply(data)
+    with one_pool():
+        problem = loss.prepare(scaled, single=True)
+        start = loss.initialize(problem, rank, "random", np.random.default_rng(random_state))
+        stopping = Stopping(tol, 0.0, max_iter=max_iter, change_every=max_iter)
+        state = run(solver, problem.start(*start), stopping).state
+        value = float(loss.value(scaled, state.U, state.V) * scaling.unit)
+        return CountFit(*scaling.to_original(state.U, state.V), value)

@@ -15,12 +15,19 @@ from autonmf.datasets import make_low_rank
 from autonmf.datasets.dataset import read_csr
 from experiments.rank_benchmark.factors import (
     Generator,
+    absorption_spectra,
     bounded,
+    collinear,
     counts,
+    dispersed,
     distinct,
     edge,
     half_normal,
+    limbs_of,
+    low_energy_last,
     mixtures,
+    poses,
+    positive_first,
     presences,
     real_spectra,
     rectangle,
@@ -29,8 +36,11 @@ from experiments.rank_benchmark.factors import (
     sparse_factor,
     speckle,
     stick,
+    symmetric,
     unit_columns,
+    visibility,
     weakest,
+    with_norm,
 )
 from experiments.rank_benchmark.families import Family, Instance, drawn, register
 from experiments.shared import find_file
@@ -141,6 +151,117 @@ def clipped(rng: Generator) -> Instance:
     return Instance(X, rank, U, V, f"noise {noise:g}")
 
 
+@drawn(
+    "clipped-one",
+    "synthetic",
+    hard="one component in rows of very different energy: clipped noise looks like a second one",
+)
+def clipped_one(rng: Generator) -> Instance:
+    """max(0, u vᵀ + σE), rows lognormal(0, 1), one in five zero; σ 0.05 to 0.3 of the root mean square."""
+    n, m = int(rng.integers(40, 401)), int(rng.integers(30, 201))
+    U = rng.lognormal(0.0, 1.0, (n, 1)) * (rng.random((n, 1)) < 0.8)
+    V = rng.uniform(0.2, 1.8, (m, 1)) if rng.random() < 0.5 else half_normal(m, 1, rng)
+    M = U @ V.T
+    share = rng.uniform(0.05, 0.3)
+    noise = share * np.sqrt(np.mean(M**2)) * rng.standard_normal((n, m))
+    return Instance(np.maximum(M + noise, 0.0), 1, U, V, f"relative noise {share:.2f}")
+
+
+@drawn(
+    "low-last",
+    "synthetic",
+    hard="the last components have 1/1000 to 1/100 of the energy of the first, in white noise",
+)
+def low_last(rng: Generator) -> Instance:
+    """The weakest singular value is two to five times the spectral norm of normal noise."""
+    U, V, note = low_energy_last(rng)
+    above = rng.uniform(2.0, 5.0)
+    noise = with_norm(rng.standard_normal((len(U), len(V))), weakest(U, V) / above)
+    return Instance(symmetric(U @ V.T, noise), U.shape[1], U, V, f"{note}, {above:.1f} times the noise")
+
+
+@drawn(
+    "low-last-counts",
+    "synthetic",
+    hard="the last components have 1/1000 to 1/100 of the energy of the first, in counts",
+)
+def low_last_counts(rng: Generator) -> Instance:
+    """Poisson counts whose depth puts the weakest at two to five times the edge of the noise."""
+    U, V, note = low_energy_last(rng)
+    above = rng.uniform(2.0, 5.0)
+    V = (above * edge(U @ V.T) / weakest(U, V)) ** 2 * V
+    return Instance(counts(U @ V.T, rng), U.shape[1], U, V, f"{note}, {above:.1f} times the noise")
+
+
+@drawn(
+    "geometric-tail", "synthetic", hard="ten to twenty components, each weaker by the same factor: no step"
+)
+def geometric_tail(rng: Generator) -> Instance:
+    """Norms ‖U_j‖‖V_j‖ from 1 down to 10^-0.7 ... 10^-1.3, the weakest two to three times the noise."""
+    n, m, rank = int(rng.integers(250, 451)), int(rng.integers(200, 351)), int(rng.integers(10, 21))
+    decades = rng.uniform(0.7, 1.3)
+    norms = np.sqrt(n * m) * 10.0 ** -np.linspace(0.0, decades, rank)
+    U, V = unit_columns(positive_first(n, rank, rng)) * norms, unit_columns(positive_first(m, rank, rng))
+    noise = with_norm(rng.standard_normal((n, m)), weakest(U, V) / rng.uniform(2.0, 3.0))
+    return Instance(symmetric(U @ V.T, noise), rank, U, V, f"{decades:.1f} decades")
+
+
+@drawn(
+    "column-units",
+    "synthetic",
+    hard="columns in very different units, and noise with them: a few columns are nearly all of X",
+)
+def column_units(rng: Generator) -> Instance:
+    """Three to ten half-normal components and noise, then each column times lognormal(0, 1.5)."""
+    n, m, rank = int(rng.integers(150, 401)), int(rng.integers(80, 251)), int(rng.integers(3, 11))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    noise = with_norm(rng.standard_normal((n, m)), weakest(U, V) / rng.uniform(2.0, 4.0))
+    units = rng.lognormal(0.0, 1.5, m)
+    note = f"units from {units.min():.2g} to {units.max():.2g}"
+    return Instance(symmetric(U @ V.T, noise) * units, rank, U, V * units[:, None], note, (np.ones(n), units))
+
+
+@drawn("small-sides", "synthetic", hard="20 to 60 rows or columns: few singular values to know noise by")
+def small_sides(rng: Generator) -> Instance:
+    """Two to six half-normal components, the other side 20 to 500; the weakest 2 to 4 times the noise."""
+    sides = int(rng.integers(20, 61)), int(rng.integers(20, 501))
+    n, m = sides if rng.random() < 0.5 else sides[::-1]
+    rank = int(rng.integers(2, 7))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    above = rng.uniform(2.0, 4.0)
+    noise = with_norm(rng.standard_normal((n, m)), weakest(U, V) / above)
+    return Instance(symmetric(U @ V.T, noise), rank, U, V, f"{above:.1f} times the noise")
+
+
+@drawn(
+    "exact", "synthetic", hard="no noise at all: what is left is rounding, or a solver that has not converged"
+)
+def exact(rng: Generator) -> Instance:
+    """One to eight components, half-normal or uniform in [0, 1], at 31 x 67 in one matrix of four."""
+    n, m = (31, 67) if rng.random() < 0.25 else (int(rng.integers(25, 301)), int(rng.integers(25, 301)))
+    rank = int(rng.integers(1, 9))
+    if rng.random() < 0.5:
+        U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
+    else:
+        U, V = rng.random((n, rank)), rng.random((m, rank))
+    return Instance(U @ V.T, rank, U, V, "no noise")
+
+
+@drawn(
+    "product-noise",
+    "synthetic",
+    hard="the variance of the noise is a row effect times a column effect, unlike that of the signal",
+)
+def product_noise(rng: Generator) -> Instance:
+    """Three to eight components; standard deviations a_i b_j, both lognormal(0, 0.5)."""
+    n, m, rank = int(rng.integers(150, 401)), int(rng.integers(120, 301)), int(rng.integers(3, 9))
+    U, V = positive_first(n, rank, rng), positive_first(m, rank, rng)
+    spread = rng.lognormal(0.0, 0.5, (n, 1)) * rng.lognormal(0.0, 0.5, m)
+    above = rng.uniform(1.5, 3.0)
+    noise = with_norm(spread * rng.standard_normal((n, m)), weakest(U, V) / above)
+    return Instance(symmetric(U @ V.T, noise), rank, U, V, f"{above:.1f} times the noise")
+
+
 NOTHING = "there is nothing beyond the mean, and the loss still falls at every rank"
 
 
@@ -212,6 +333,40 @@ def figures(rng: Generator) -> Instance:
 
 
 @drawn(
+    "limbs",
+    "semi",
+    hard="every limb is in one of its positions: more parts than linear directions, as in Swimmer",
+)
+def limbs(rng: Generator) -> Instance:
+    """Two to five limbs with two to five positions, in all combinations or a random choice; low noise."""
+    positions = [int(rng.integers(2, 6))] * int(rng.integers(2, 6))
+    every = 60 <= np.prod(positions) <= 700
+    U = poses(positions, None if every else int(rng.integers(150, 601)), rng)
+    V = limbs_of(positions)
+    rank = V.shape[1]
+    noise = with_norm(rng.standard_normal((len(U), len(V))), weakest(U, V) / rng.uniform(3.0, 8.0))
+    note = (
+        f"generated parts, {len(positions)} limbs in {positions[0]} positions, linear rank {linear_rank(U)}"
+    )
+    return Instance(symmetric(U @ V.T, noise), rank, U, V, note)
+
+
+def linear_rank(U: Array) -> int:
+    """The linear rank."""
+    return int(np.linalg.matrix_rank(U))
+
+
+@drawn(
+    "collinear-spectra",
+    "semi",
+    hard="spectra at cosines above 0.95: the first direction has nearly all the energy, the others little",
+)
+def collinear_spectra(rng: Generator) -> Instance:
+    """Four to six materials that differ by broad absorptions, at 20 to 40 dB."""
+    return collinear(absorption_spectra, rng)
+
+
+@drawn(
     "endmembers",
     "semi",
     hard="real spectra resemble each other, some are dark, and spectra vary from pixel to pixel",
@@ -249,6 +404,12 @@ def signatures(rng: Generator) -> Instance:
     A spiky signature has most of its weight in five to fifteen channels, as most of the published ones do.
     """
     samples, rank = int(rng.integers(100, 501)), int(rng.integers(3, 11))
+    U, V = tumours(samples, rank, rng)
+    return Instance(counts(U @ V.T, rng), rank, U, V, f"about {U.sum(axis=1).mean():.0f} mutations a tumour")
+
+
+def tumours(samples: int, rank: int, rng: Generator) -> tuple[Array, Array]:
+    """Mutations of each signature in each tumour, and the signatures."""
     spiky = rng.dirichlet(np.full(CHANNELS, rng.uniform(0.08, 0.2)), rank - 1)
     V = np.vstack([spiky, rng.dirichlet(np.full(CHANNELS, 3.0))]).T
     burden = rng.uniform(1500.0, 4000.0)
@@ -261,7 +422,26 @@ def signatures(rng: Generator) -> Instance:
         * rng.lognormal(0.0, 0.7, (samples, rank))
         * rng.lognormal(0.0, 0.3, (samples, 1))
     )
-    return Instance(counts(U @ V.T, rng), rank, U, V, f"about {U.sum(axis=1).mean():.0f} mutations a tumour")
+    return U, V
+
+
+@drawn(
+    "dispersed-signatures",
+    "semi",
+    hard="negative binomial counts: large counts are the noisiest, and tumours differ in their totals",
+)
+def dispersed_signatures(rng: Generator) -> Instance:
+    """Three to eight signatures in 150 to 500 tumours, variance μ + μ²/θ with θ from 2 to 20.
+
+    Drawn again until the weakest component is at least 1.3 times the noise, in comparable units.
+    """
+    while True:
+        samples, rank = int(rng.integers(150, 501)), int(rng.integers(3, 9))
+        U, V = tumours(samples, rank, rng)
+        U *= rng.lognormal(0.0, 0.5, (samples, 1))
+        instance = dispersed(U, V, 2.0 * 10.0 ** rng.random(), rng)
+        if visibility(instance) > 1.3:
+            return instance
 
 
 @drawn(

@@ -3,7 +3,8 @@ r"""Random factors, image parts, spectra and noise, from which families draw.
 The noise keeps X nonnegative and adds no component of its own: :math:`\mathbb E X = M`. Gaussian noise
 clipped at zero has a positive mean wherever M is small. That mean is a component like any other, and with few
 components (many zeros in M) or strong noise it is larger than the noise's own spectral norm, so that "the
-true rank" is no longer r*. Only the paper's generator clips. The noises here have mean zero given M.
+true rank" is no longer r*. Only the paper's generator and the families named after clipping clip. The noises
+here have mean zero given M.
 
 `visibility`, :math:`\sigma_{r^*}(M)/\|X-M\|_2`, measures how far the weakest component is above the noise.
 For noise of constant variance σ², a component leaves a trace in the singular values of X from
@@ -12,6 +13,9 @@ for a square matrix that is a visibility of one half, less for others (Benaych-G
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.linalg import svdvals
@@ -53,6 +57,26 @@ def unit_columns(factor: Array) -> Array:
     return scaled
 
 
+def low_energy_last(rng: Generator) -> tuple[Array, Array, str]:
+    """U, V of three to eight components, the last one or two of low energy, and a note.
+
+    They have 10⁻³ to 10⁻² of the energy ‖U_j‖²‖V_j‖² of the first, which is positive everywhere: noise has
+    room there.
+    """
+    n, m, rank = int(rng.integers(150, 401)), int(rng.integers(120, 301)), int(rng.integers(3, 9))
+    last = 1 if rank == 3 else int(rng.integers(1, 3))
+    norms = np.concatenate([[1.0], rng.uniform(0.5, 1.0, rank - 1)])
+    norms[-last:] = np.sqrt(10.0 ** -rng.uniform(2.0, 3.0, last))
+    U, V = positive_first(n, rank, rng), positive_first(m, rank, rng)
+    note = f"{last} of low energy, {norms[-last:].min() ** 2:.2g} of the first"
+    return np.sqrt(n * m) * norms * unit_columns(U), unit_columns(V), note
+
+
+def positive_first(size: int, rank: int, rng: Generator) -> Array:
+    """A first column with entries in [½, 3/2], half-normal others."""
+    return np.hstack([rng.uniform(0.5, 1.5, (size, 1)), half_normal(size, rank - 1, rng)])
+
+
 def rectangle(side: int, rng: Generator) -> Array:
     """An image with one filled rectangle, a fifth to a half of the side long and wide."""
     image = np.zeros((side, side))
@@ -70,6 +94,33 @@ def stick(side: int, joint: tuple[int, int], angle: float, length: float) -> Arr
         if 0 <= row < side and 0 <= column < side:
             image[row, column] = 1.0
     return image.ravel()
+
+
+def limbs_of(positions: Sequence[int]) -> Array:
+    """Pixels x parts: limbs around the centre of an image, each in its positions, a fan of sticks."""
+    parts = []
+    for limb, size in enumerate(positions):
+        outwards = 2.0 * np.pi * limb / len(positions)
+        joint = (round(17.5 + 6.0 * np.sin(outwards)), round(17.5 + 6.0 * np.cos(outwards)))
+        width = np.pi / (len(positions) + 0.5)
+        parts += [stick(36, joint, outwards + turn, 9.0) for turn in np.linspace(-width, width, size)]
+    return np.array(parts).T
+
+
+def poses(positions: Sequence[int], images: int | None, rng: Generator) -> Array:
+    """Images x parts: each limb in one position, chosen at random (or, without a number, every combination).
+
+    The columns of each limb have the same sum, the brightness of the image, so that the linear rank is the
+    number of parts less that of limbs plus one. The nonnegative rank is the number of parts: no two limbs
+    and positions can be seen in each other's place (a fooling set).
+    """
+    if images is None:
+        chosen = np.indices(positions).reshape(len(positions), -1).T
+    else:
+        chosen = rng.integers(positions, size=(images, len(positions)))
+    on = np.hstack([np.eye(size)[column] for size, column in zip(positions, chosen.T, strict=True)])
+    brightness: Array = rng.uniform(0.5, 1.5, (len(on), 1)) * on
+    return brightness
 
 
 def window(side: int, centre: tuple[float, float], width: float) -> Array:
@@ -113,10 +164,35 @@ def counts(M: Array, rng: Generator) -> Array:
     return rng.poisson(M).astype(np.float64)
 
 
+def negative_binomial(M: Array, dispersion: float, rng: Generator) -> Array:
+    """Counts of mean M and variance M + M²/dispersion."""
+    return counts(M * rng.gamma(dispersion, 1.0 / dispersion, M.shape), rng)
+
+
+def symmetric(M: Array, noise: Array) -> Array:
+    """Noise with a law symmetric around zero, cut at ±M: never below zero, never biased."""
+    noisy: Array = M + np.clip(noise, -M, M)
+    return noisy
+
+
+def with_norm(noise: Array, norm: float) -> Array:
+    """The noise with this spectral norm."""
+    scaled: Array = noise * (norm / spectral_norm(noise))
+    return scaled
+
+
+def spectral_norm(noise: Array) -> float:
+    """The largest singular value."""
+    if not noise.any():
+        return 0.0
+    return float(svds(noise, k=1, return_singular_vectors=False, random_state=0)[0])
+
+
 def weakest(U: Array, V: Array) -> float:
-    """σ_r(U Vᵀ), the weakest of the r singular values."""
+    """The weakest singular value of U Vᵀ: σ_r, or with linearly dependent parts the last that is not zero."""
     R_U, R_V = np.linalg.qr(U)[1], np.linalg.qr(V)[1]
-    return float(svdvals(R_U @ R_V.T)[-1])
+    values = svdvals(R_U @ R_V.T)
+    return float(values[values > 1e-10 * values[0]][-1])
 
 
 def edge(variance: Array) -> float:
@@ -125,12 +201,28 @@ def edge(variance: Array) -> float:
 
 
 def visibility(instance: Instance) -> float:
-    """σ_r*(U Vᵀ) divided by the spectral norm of the noise X - U Vᵀ."""
-    if instance.U is None or instance.V is None:
+    """σ_r*(U Vᵀ) divided by the spectral norm of the noise X - U Vᵀ, both in comparable units."""
+    X, U, V = comparable(instance)
+    if U is None or V is None:
         return float("nan")
-    noise = instance.X - instance.U @ instance.V.T
-    largest = float(svds(noise, k=1, return_singular_vectors=False, random_state=0)[0])
-    return weakest(instance.U, instance.V) / max(largest, 1e-300)
+    return weakest(U, V) / max(spectral_norm(X - U @ V.T), 1e-300)
+
+
+def comparable(instance: Instance) -> tuple[Any, Array | None, Array | None]:
+    """X, U and V in units in which the noise of rows and columns is comparable."""
+    X, U, V = instance.X, instance.U, instance.V
+    if instance.units is None or U is None or V is None:
+        return X, U, V
+    rows, columns = instance.units
+    return X / np.outer(rows, columns), U / rows[:, None], V / columns[:, None]
+
+
+def dispersed(U: Array, V: Array, dispersion: float, rng: Generator) -> Instance:
+    """Negative binomial counts of mean U Vᵀ; units: the totals of rows, the square roots of column means."""
+    M = U @ V.T
+    note = f"dispersion {dispersion:.1f}, {M.sum(axis=1).mean():.0f} counts a row"
+    units = M.sum(axis=1), np.sqrt(M.mean(axis=0))
+    return Instance(negative_binomial(M, dispersion, rng), U.shape[1], U, V, note, units)
 
 
 SCENES = ("samson.npz", "jasper_ridge.npz")
@@ -153,6 +245,50 @@ def smooth_spectrum(bands: int, rng: Generator) -> Array:
         spectrum += rng.uniform(0.2, 1.0) * np.exp(-0.5 * ((x - rng.random()) / rng.uniform(0.02, 0.1)) ** 2)
     result: Array = spectrum / spectrum.max()
     return result
+
+
+def absorption_spectra(bands: int, rank: int, rng: Generator) -> Array:
+    """Bands x rank: one smooth continuum in (0, 1], with two to four broad absorptions of each material."""
+    x = np.linspace(0.0, 1.0, bands)
+    continuum = 1.0 - rng.uniform(0.3, 0.6) * (x - rng.random()) ** 2
+    spectra = np.tile(continuum[:, None], rank)
+    for j in range(rank):
+        for _ in range(int(rng.integers(2, 5))):
+            centre, width = rng.random(), rng.uniform(0.02, 0.1)
+            spectra[:, j] *= 1.0 - rng.uniform(0.1, 0.6) * np.exp(-0.5 * ((x - centre) / width) ** 2)
+    return spectra
+
+
+def emission_spectra(bands: int, rank: int, rng: Generator) -> Array:
+    """Bands x rank: a common hump, and two to five lines of each material, narrow or broad."""
+    x = np.linspace(0.0, 1.0, bands)
+    spectra = np.tile(np.exp(-0.5 * ((x - rng.uniform(0.3, 0.7)) / 0.2) ** 2)[:, None], rank)
+    for j in range(rank):
+        for _ in range(int(rng.integers(2, 6))):
+            height, width = rng.uniform(0.1, 0.6), 0.005 * 10.0 ** rng.random()
+            spectra[:, j] += height * np.exp(-0.5 * ((x - rng.random()) / width) ** 2)
+    return spectra
+
+
+def collinear(draw: Callable[[int, int, Generator], Array], rng: Generator) -> Instance:
+    """Four to six spectra with pairwise cosines above 0.95, mixed in 500 to 1500 pixels, at 20 to 40 dB.
+
+    They are drawn again until the cosines are that large, and the weakest component is at least twice the
+    edge of the noise.
+    """
+    pixels, bands, rank = int(rng.integers(500, 1501)), int(rng.integers(120, 201)), int(rng.integers(4, 7))
+    while True:
+        V = draw(bands, rank, rng)
+        U = mixtures(pixels, rank, rng.uniform(0.15, 0.4), rng)
+        U[U < PRESENT] = 0.0
+        U *= rng.uniform(0.7, 1.3, (pixels, 1)) / U.sum(axis=1, keepdims=True)
+        M = U @ V.T
+        decibels = rng.uniform(20.0, 40.0)
+        sigma = np.sqrt(np.mean(M**2)) * 10.0 ** (-decibels / 20.0)
+        least = min(_cosine(a, b) for a in V.T for b in V.T)
+        if least > 0.95 and weakest(U, V) > 2.0 * sigma * (pixels**0.5 + bands**0.5):
+            note = f"cosines above {least:.3f}, {decibels:.0f} dB"
+            return Instance(symmetric(M, sigma * rng.standard_normal(M.shape)), rank, U, V, note)
 
 
 def distinct(spectra: list[Array], rng: Generator, size: int) -> list[Array]:

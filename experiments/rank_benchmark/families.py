@@ -28,6 +28,7 @@ class Instance:
     U: Array | None = None  # n x rank and m x rank with E X = U Vᵀ, where known
     V: Array | None = None
     note: str = ""  # what was drawn, and whether the parts are real
+    units: tuple[Array, Array] | None = None  # of rows and columns, where noise is even only without them
 
 
 @dataclass(frozen=True)

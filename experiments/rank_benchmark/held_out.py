@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from autonmf._types import Array
 from autonmf.datasets.dataset import read_npz
-from experiments.rank_benchmark.design import NOTHING, constant_mean, draw_shape
+from experiments.rank_benchmark.design import (
+    NOTHING,
+    constant_mean,
+    draw_shape,
+    linear_rank,
+    term_frequencies,
+)
 from experiments.rank_benchmark.factors import (
     Generator,
     bounded,
+    collinear,
+    counts,
+    dispersed,
     edge,
+    emission_spectra,
     half_normal,
+    limbs_of,
+    low_energy_last,
     mixtures,
     overdispersed,
+    poses,
+    positive_first,
     presences,
+    sparse_factor,
     speckle,
+    symmetric,
     unit_columns,
+    visibility,
     weakest,
     window,
+    with_norm,
 )
 from experiments.rank_benchmark.families import Instance, drawn
 from experiments.shared import find_file
@@ -93,6 +113,140 @@ def tall(rng: Generator) -> Instance:
     U, V = half_normal(n, rank, rng), half_normal(m, rank, rng)
     sigma = weakest(U, V) / (rng.uniform(1.5, 3.0) * (n**0.5 + m**0.5))
     return Instance(bounded(U @ V.T, sigma, rng), rank, U, V, f"noise {sigma:.2g}")
+
+
+@drawn(
+    "low-last-rows",
+    "synthetic",
+    hard="the last components have 1/1000 to 1/100 of the energy of the first, and rows differ in noise",
+    held_out=True,
+)
+def low_last_rows(rng: Generator) -> Instance:
+    """The weakest is two to five times the norm of noise whose rows have scales lognormal(0, 0.5)."""
+    U, V, note = low_energy_last(rng)
+    above = rng.uniform(2.0, 5.0)
+    noise = rng.lognormal(0.0, 0.5, (len(U), 1)) * rng.standard_normal((len(U), len(V)))
+    X = symmetric(U @ V.T, with_norm(noise, weakest(U, V) / above))
+    return Instance(X, U.shape[1], U, V, f"{note}, {above:.1f} times the noise")
+
+
+@drawn(
+    "low-last-speckle",
+    "synthetic",
+    hard="the last components have 1/1000 to 1/100 of the energy of the first, in multiplicative noise",
+    held_out=True,
+)
+def low_last_speckle(rng: Generator) -> Instance:
+    """Gamma noise in proportion to the signal; the weakest is two to five times its edge."""
+    U, V, note = low_energy_last(rng)
+    M, above = U @ V.T, rng.uniform(2.0, 5.0)
+    looks = (above * edge(M**2) / weakest(U, V)) ** 2
+    return Instance(speckle(M, looks, rng), U.shape[1], U, V, f"{note}, relative noise {looks**-0.5:.2f}")
+
+
+@drawn(
+    "power-tail",
+    "synthetic",
+    hard="norms fall like a power of the index, in counts: the tail is long and flat",
+    held_out=True,
+)
+def power_tail(rng: Generator) -> Instance:
+    """Eight to twenty components, norms j^-0.5 to j^-1, the weakest about two to three times the noise."""
+    n, m, rank = int(rng.integers(250, 451)), int(rng.integers(200, 351)), int(rng.integers(8, 21))
+    power = rng.uniform(0.5, 1.0)
+    norms = np.arange(1.0, rank + 1.0) ** -power
+    U, V = unit_columns(half_normal(n, rank, rng)) * norms, unit_columns(half_normal(m, rank, rng))
+    V *= (rng.uniform(1.4, 2.2) * edge(U @ V.T) / weakest(U, V)) ** 2
+    return Instance(counts(U @ V.T, rng), rank, U, V, f"norms j^-{power:.2f}")
+
+
+@drawn(
+    "feature-units",
+    "synthetic",
+    hard="columns in very different units, rows of different size, and noise that grows with the signal",
+    held_out=True,
+)
+def feature_units(rng: Generator) -> Instance:
+    """Three to ten sparse components mixed by nearly pure rows, gamma noise, columns times lognormal(0, 1.5).
+
+    The variance is in proportion to the mean before the columns are scaled.
+    """
+    n, m, rank = int(rng.integers(200, 501)), int(rng.integers(60, 201)), int(rng.integers(3, 11))
+    U = mixtures(n, rank, 0.3, rng) * rng.lognormal(0.0, 0.5, (n, 1))
+    V = sparse_factor(m, rank, 0.5, rng)
+    M = U @ V.T
+    scale = (weakest(U, V) / (rng.uniform(1.5, 2.5) * edge(M))) ** 2
+    units = rng.lognormal(0.0, 1.5, m)
+    X = overdispersed(M, scale, rng) * units
+    note = f"units from {units.min():.2g} to {units.max():.2g}"
+    return Instance(X, rank, U, V * units[:, None], note, (np.ones(n), units))
+
+
+@drawn(
+    "small-counts",
+    "synthetic",
+    hard="20 to 60 rows or columns of counts: few singular values to know noise by",
+    held_out=True,
+)
+def small_counts(rng: Generator) -> Instance:
+    """Two to six sparse components, the other side 20 to 500; the weakest about 2 to 4 times the noise."""
+    sides = int(rng.integers(20, 61)), int(rng.integers(20, 501))
+    n, m = sides if rng.random() < 0.5 else sides[::-1]
+    rank = int(rng.integers(2, 7))
+    U, V = sparse_factor(n, rank, 0.5, rng), sparse_factor(m, rank, 0.5, rng)
+    V *= (rng.uniform(1.5, 3.0) * edge(U @ V.T) / weakest(U, V)) ** 2
+    M = U @ V.T
+    return Instance(counts(M, rng), rank, U, V, f"mean count {M.mean():.2g}")
+
+
+@drawn(
+    "exact-integers",
+    "synthetic",
+    hard="no noise: small integers, many of them equal, and a rank of one among the answers",
+    held_out=True,
+)
+def exact_integers(rng: Generator) -> Instance:
+    """One to eight components of small integers, half of them zero; drawn again until of full linear rank."""
+    n, m, rank = int(rng.integers(25, 201)), int(rng.integers(25, 201)), int(rng.integers(1, 9))
+    while True:
+        U, V = (np.floor(3.0 * half_normal(size, rank, rng)) for size in (n, m))
+        if linear_rank(U @ V.T) == rank:
+            return Instance(U @ V.T, rank, U, V, "no noise")
+
+
+@drawn(
+    "clipped-columns",
+    "synthetic",
+    hard="one or two components in columns of very different energy: clipped noise looks like another",
+    held_out=True,
+)
+def clipped_columns(rng: Generator) -> Instance:
+    """max(0, U Vᵀ + σE), columns times lognormal(0, 0.8); σ 0.05 to 0.25 of the root mean square."""
+    n, m, rank = int(rng.integers(60, 401)), int(rng.integers(60, 301)), int(rng.integers(1, 3))
+    U, V = half_normal(n, rank, rng), half_normal(m, rank, rng) * rng.lognormal(0.0, 0.8, (m, 1))
+    M = U @ V.T
+    share = rng.uniform(0.05, 0.25)
+    noise = share * np.sqrt(np.mean(M**2)) * rng.standard_normal((n, m))
+    return Instance(np.maximum(M + noise, 0.0), rank, U, V, f"relative noise {share:.2f}")
+
+
+@drawn(
+    "autoregressive",
+    "synthetic",
+    hard="neighbouring columns have correlated noise, which no law of independent noise fits: be unsure",
+    held_out=True,
+)
+def autoregressive(rng: Generator) -> Instance:
+    """Three to eight components, noise AR(1) along each row (0.2 to 0.5), the weakest 1.5 to 3 times it."""
+    n, m, rank = int(rng.integers(150, 401)), int(rng.integers(120, 301)), int(rng.integers(3, 9))
+    U, V = positive_first(n, rank, rng), positive_first(m, rank, rng)
+    correlation = rng.uniform(0.2, 0.5)
+    noise = rng.standard_normal((n, m))
+    for j in range(1, m):
+        noise[:, j] = correlation * noise[:, j - 1] + np.sqrt(1.0 - correlation**2) * noise[:, j]
+    above = rng.uniform(1.5, 3.0)
+    X = symmetric(U @ V.T, with_norm(noise, weakest(U, V) / above))
+    return Instance(X, rank, U, V, f"correlation {correlation:.2f}, {above:.1f} times the noise")
 
 
 FRAME = 1024  # samples at RATE, of which half and one are bins
@@ -179,6 +333,78 @@ def expression(profiles: Array, depth: float, rng: Generator) -> Array:
     counted = rng.poisson(rng.gamma(5.0, depths * profiles / 5.0))
     result: Array = np.log1p(TARGET * counted / np.maximum(counted.sum(axis=1, keepdims=True), 1))
     return result
+
+
+@drawn(
+    "uneven-limbs",
+    "semi",
+    hard="every limb is in one of its positions, as many as it likes: more parts than linear directions",
+    held_out=True,
+)
+def uneven_limbs(rng: Generator) -> Instance:
+    """Two to four limbs with two to five positions each, in 200 to 600 Poisson images of 10 to 40 counts."""
+    positions = [int(size) for size in rng.integers(2, 6, size=int(rng.integers(2, 5)))]
+    U, V = poses(positions, int(rng.integers(200, 601)), rng), rng.uniform(10.0, 40.0) * limbs_of(positions)
+    note = f"generated parts, limbs in {positions} positions, linear rank {linear_rank(U)}"
+    return Instance(counts(U @ V.T, rng), V.shape[1], U, V, note)
+
+
+@drawn(
+    "bars",
+    "semi",
+    hard="all horizontal bars together are all vertical ones: more parts than linear directions",
+    held_out=True,
+)
+def bars(rng: Generator) -> Instance:
+    """Two to six horizontal and as many or other vertical bars, each in a fifth to a third of the images.
+
+    The nonnegative rank is the number of bars (a fooling set), the linear one is one less.
+    """
+    across, down = (int(size) for size in rng.integers(2, 7, size=2))
+    thick, images = int(rng.integers(2, 5)), int(rng.integers(200, 501))
+    grid = np.vstack([np.kron(np.eye(across), np.ones(down)), np.kron(np.ones(across), np.eye(down))])
+    V = grid.repeat(thick**2, axis=1).T
+    U = presences(images, across + down, rng.uniform(0.2, 0.33), rng)
+    sigma = weakest(U, V) / (rng.uniform(3.0, 6.0) * (images**0.5 + len(V) ** 0.5))
+    note = f"generated parts, {across} and {down} bars, linear rank {linear_rank(V)}, noise {sigma:.2g}"
+    return Instance(bounded(U @ V.T, sigma, rng), across + down, U, V, note)
+
+
+@drawn(
+    "collinear-lines",
+    "semi",
+    hard="spectra at cosines above 0.95, lines on a common background: the first direction has most energy",
+    held_out=True,
+)
+def collinear_lines(rng: Generator) -> Instance:
+    """Four to six materials that differ by emission lines, narrow or broad, at 20 to 40 dB."""
+    return collinear(emission_spectra, rng)
+
+
+@drawn(
+    "dispersed-topics",
+    "semi",
+    hard="negative binomial counts of words: frequent words are the noisiest, documents differ in length",
+    held_out=True,
+)
+def dispersed_topics(rng: Generator) -> Instance:
+    """Three to ten topics over 300 to 600 terms in 300 to 700 documents, variance μ + μ²/θ, θ from 2 to 20.
+
+    Drawn again until the weakest component is at least 1.3 times the noise, in comparable units.
+    """
+    while True:
+        documents, terms, rank = (
+            int(rng.integers(300, 701)),
+            int(rng.integers(300, 601)),
+            int(rng.integers(3, 11)),
+        )
+        base, source = term_frequencies(terms)
+        V = rng.dirichlet(np.maximum(rng.uniform(0.05, 0.1) * terms * base, 1e-3), rank).T
+        lengths = rng.lognormal(np.log(rng.uniform(200.0, 600.0)), 0.6, (documents, 1))
+        U = lengths * mixtures(documents, rank, rng.uniform(0.1, 0.3), rng)
+        instance = dispersed(U, V, 2.0 * 10.0 ** rng.random(), rng)
+        if visibility(instance) > 1.3:
+            return replace(instance, note=f"{source}, {instance.note}")
 
 
 SIDE = 32

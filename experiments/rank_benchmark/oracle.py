@@ -21,7 +21,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.metrics import recovery_error
-from experiments.rank_benchmark.factors import visibility
+from experiments.rank_benchmark.factors import comparable, visibility
 from experiments.rank_benchmark.families import DESIGN_SEEDS, Family, Instance, choose_families
 
 PASS = 0.5
@@ -94,13 +94,13 @@ def check(families: Iterable[Family], seeds: Iterable[int] = DESIGN_SEEDS) -> It
 
 def oracle_errors(instance: Instance, starts: int = 2) -> tuple[float, float]:
     """Recovery error per component at the least loss: with, and without, a start at the truth."""
-    U, V = instance.U, instance.V
+    X, U, V = comparable(instance)
     assert U is not None
     assert V is not None
     balance = np.sqrt(np.linalg.norm(V, axis=0) / np.linalg.norm(U, axis=0))
-    fits = [_fit(instance.X, U * balance, V / balance)]
-    fits += [_fit(instance.X, rank=instance.rank, init="nndsvda")]
-    fits += [_fit(instance.X, rank=instance.rank, init="random", seed=seed) for seed in range(starts)]
+    fits = [_fit(X, U * balance, V / balance)]
+    fits += [_fit(X, rank=instance.rank, init="nndsvda")]
+    fits += [_fit(X, rank=instance.rank, init="random", seed=seed) for seed in range(starts)]
     errors = [(loss, _error(U, V, W, H)) for loss, W, H in fits]
     return min(errors)[1], min(errors[1:])[1]
 

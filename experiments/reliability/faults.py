@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from autonmf import AutoNMF, RankPath
+from autonmf import AutoNMF, RankPath, UncertainRankWarning
 from experiments.core import Array
 
 PATIENCE = 300.0
@@ -124,6 +124,7 @@ def _tell(fault: Fault, seeds: range, told: Connection) -> None:
 def _outcome(fault: Fault, seed: int) -> tuple[bool, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UncertainRankWarning)  # documented; most small matrices have it
         try:
             return True, fault.attempt(seed)
         except Exception as error:

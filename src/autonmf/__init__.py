@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from autonmf.compare import Comparison, compare_ranks
     from autonmf.estimator import AutoNMF
     from autonmf.path import PathPoint, RankPath, rank_path
-    from autonmf.selection import RankEstimate, select_rank
+    from autonmf.selection import RankEstimate, UncertainRankWarning, select_rank
 
 __all__ = [
     "AutoNMF",
@@ -17,6 +17,7 @@ __all__ = [
     "PathPoint",
     "RankEstimate",
     "RankPath",
+    "UncertainRankWarning",
     "__version__",
     "compare_ranks",
     "rank_path",
@@ -29,6 +30,7 @@ _HOMES = {
     "PathPoint": "autonmf.path",
     "RankEstimate": "autonmf.selection",
     "RankPath": "autonmf.path",
+    "UncertainRankWarning": "autonmf.selection",
     "compare_ranks": "autonmf.compare",
     "rank_path": "autonmf.path",
     "select_rank": "autonmf.selection",

@@ -77,7 +77,6 @@ class Printer:
         return False
 
     def polishing(self, rank: int) -> None:
-        """Print the last rank of the path."""
         if self.last is not None:
             self._print(self.last)
 
@@ -128,13 +127,11 @@ class FitTasks:
             return self._stopped
 
     def polishing(self, rank: int) -> None:
-        """End every path and begin the polish."""
         self._end_paths()
         self._polish = self._fit.subcontext(task_name="polish", task_id=self._new_id())
         self._begin(self._polish, metadata={"rank": rank})
 
     def ended(self) -> None:
-        """End the polish and the fit."""
         self._end(self._polish)
         self._end(self._fit, reconstruction_attributes={})
 

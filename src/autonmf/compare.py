@@ -17,7 +17,7 @@ from autonmf.baselines import METHODS, Method, reads_path
 from autonmf.baselines.common import upper_bound
 from autonmf.baselines.curve import loss_curve
 from autonmf.distributed import as_data
-from autonmf.path import RankPath
+from autonmf.path import RankPath, find_loss
 from autonmf.selection import RULES, RankEstimate
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def compare_ranks(
     methods: str | Sequence[str] = "all",
     *,
     max_rank: int | None = None,
+    beta_loss: str | float = "frobenius",
     random_state: Seed = None,
     progress: bool = False,
 ) -> Comparison:
@@ -129,6 +130,9 @@ def compare_ranks(
     max_rank : int, optional
         The largest rank to consider. Default: min(⌈min(n, m)/2⌉, 50). SVHT counts singular values and may
         return more.
+    beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
+        The loss of the paths that "auto", "marginal-2", "marginal-5", "elbow" and "bic" read. The other
+        methods are defined by least squares or singular values.
     random_state : int, generator or None
         Seed. With an int, each method returns what it returns when called alone with that int.
     progress : bool
@@ -150,6 +154,7 @@ def compare_ranks(
     """
     data = as_data(X)
     chosen = _find_methods(methods)
+    find_loss(beta_loss)
     largest = upper_bound(data.shape, max_rank)
     seed = random_state
     if not isinstance(seed, int | np.integer):  # one seed for all methods
@@ -165,11 +170,13 @@ def compare_ranks(
     if any(reads_path(method) for method in chosen.values()):
         show("path")
         with suppress(Exception):  # each method then reports its own error
-            shared = loss_curve(data, max_rank=largest, random_state=seed)
+            shared = loss_curve(data, max_rank=largest, random_state=seed, beta_loss=beta_loss)
     path_seconds = time.monotonic() - began
     for number, (name, method) in enumerate(chosen.items(), 1):
         show(f"[{number}/{len(chosen)}] {name}")
-        given = {"path": shared} if reads_path(method) else {}
+        given: dict[str, Any] = {"path": shared} if reads_path(method) else {}
+        if method is METHODS["auto"]:
+            given = {"beta_loss": beta_loss}
         began = time.monotonic()
         try:
             estimate = method(data, max_rank=largest, random_state=seed, **given)

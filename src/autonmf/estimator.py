@@ -32,6 +32,7 @@ from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
 from autonmf.path import PathOptions, RankPath, find_loss, project_rows
 from autonmf.saving import SavingMixin
+from autonmf.selection import UNCERTAIN, UncertainRankWarning
 from autonmf.solvers import Solver
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
@@ -344,6 +345,11 @@ class AutoNMF(
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        estimate = found.estimate
+        if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
+            why = "; ".join(estimate.warnings)
+            message = f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}"
+            warnings.warn(message, UncertainRankWarning, stacklevel=3)
         watch.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
-from autonmf.data import OpenedData
+from autonmf.data import OpenedData, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor
-from autonmf.losses import Loss
+from autonmf.losses import FROBENIUS, Loss
 from autonmf.model.components import balance
 from autonmf.path import (
     PathOptions,
@@ -28,7 +28,7 @@ from autonmf.path import (
     search,
 )
 from autonmf.selection import RankEstimate, check_rule, choose_rank
-from autonmf.solvers import Stopping, run
+from autonmf.solvers import HIGH_RANK, Stopping, run
 
 SAME = 1e-4
 """Energies of X that differ by more than this fraction are those of different data."""
@@ -42,6 +42,12 @@ CHECK_EVERY = 10
 
 TIGHTER = 0.01
 """The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
+
+COUNTS = (
+    'the entries look like counts: beta_loss="kullback-leibler" weighs them as Poisson noise does, and least '
+    "squares lets the largest decide"
+)
+"""Advice where counts are fitted with least squares."""
 
 CHEAP_ITERATIONS = 100
 """On the compression at most; the stopping criteria on X itself have the last word."""
@@ -105,14 +111,18 @@ def factorise(
     else:
         with open_checkpoint(options, data) as (options, checkpoint):
             found = search(opened, options, checkpoint=checkpoint, keep_partial=False)
+    if options.loss.reweighs and not opened.weighted:
+        found = _search_with_weights(opened, options, found, time.monotonic() - began)
     estimate = None
     if n_components is None:
         estimate = choose_rank(found.path, data, rule, tau=tau)
+        if options.loss is FROBENIUS and looks_like_counts(data):
+            estimate = replace(estimate, warnings=(*estimate.warnings, COUNTS))
         point = _point_at(found, estimate.rank)
     else:
         point = _nearest_point(found.path, n_components)
     if on_polish is not None:
-        on_polish(point.rank)
+        on_polish(int(point.V.shape[1]))
     polished = polish(found.view, point.U, point.V, options)
     W, H, loss = _project(opened, _pad(polished.V, n_components), options.loss)
     return Factorisation(
@@ -138,15 +148,42 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
         )
     if abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
         raise ValueError("X or its weights are not what the model was fitted to: pass the training data")
-    point = path.at_rank(rank)
-    U, V = point.U, point.V
-    if opened.weighted:
-        U, V = opened.scaling.to_scaled(U, V)
-    with one_pool():
+
+    def find(rank: int) -> tuple[Any, Array]:
+        U, V = path.at_rank(rank).U, path.at_rank(rank).V
+        if opened.weighted:
+            U, V = opened.scaling.to_scaled(U, V)
         if opened.keeps_rows_remote:
             U = options.loss.project(data, V.astype(data.dtype)).W
-        view = prepare(data, options, rank, np.random.default_rng(0))
+        return U, V
+
+    with one_pool():
+        U, V = find(rank)
+        weights = None
+        if options.loss.reweighs and not opened.weighted:
+            weights = options.loss.reweigh(data, *find(_rank_of_noise(path)))
+        view = prepare(data, options, rank, np.random.default_rng(0), weights)
     return _project(opened, polish(view, U, V, options).V, options.loss)
+
+
+def _search_with_weights(
+    opened: OpenedData, options: PathOptions, found: SearchResult, spent: float
+) -> SearchResult:
+    """The search again with the weights that the noise around its solution suggests, if it suggests any."""
+    point = found.path.at_rank(_rank_of_noise(found.path))
+    with one_pool():
+        weights = options.loss.reweigh(opened.data, point.U, point.V)
+    left = None if options.time_budget is None else options.time_budget - spent
+    if weights is None or (left is not None and left <= spent):
+        return found
+    del found, point  # with a copy of X
+    again = replace(options, time_budget=left, checkpoint=None)
+    return search(opened, again, keep_partial=False, weights=weights)
+
+
+def _rank_of_noise(path: RankPath) -> int:
+    """The rank around whose solution little else than noise is left."""
+    return int(max(path.ranks[path.ranks <= max(HIGH_RANK, path.ranks[0])]))
 
 
 class Polished(NamedTuple):
@@ -154,7 +191,7 @@ class Polished(NamedTuple):
 
     U: Any
     V: Array
-    loss: float
+    loss: float  # with the weights of the view, if it has any
     n_iter: int
     converged: bool
 
@@ -165,9 +202,8 @@ def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
     It is iterated first on the compression, if there is one, and then on X itself.
     """
     solver = replace(options, grid="exact").make_solver()
-    stages: list[tuple[Any, float, int]] = [
-        (options.loss.prepare(view.scaled, single=False), TIGHTER * options.tol, options.max_iter)
-    ]
+    whole = view.matrix if options.loss.reads_entries else view.scaled
+    stages: list[tuple[Any, float, int]] = [(whole, TIGHTER * options.tol, options.max_iter)]
     if view.compressed is not None:
         cheap = view.compressed, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS)
         stages = [cheap, (view.scaled, options.tol, options.max_iter)]
@@ -184,7 +220,8 @@ def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
         if state.rank == 0:
             raise ValueError(options.too_heavy)
         U, V = balance(*view.scaling.to_original(state.U, state.V), sort=True)
-        return Polished(U, V, state.loss * view.loss_unit, n_iter, last.converged)
+        loss = state.loss * (view.loss_unit if view.scaling.is_uniform else 1.0)
+        return Polished(U, V, loss, n_iter, last.converged)
 
 
 def _project(opened: OpenedData, V: Array, loss_function: Loss) -> tuple[Any, Array, float]:
@@ -201,11 +238,10 @@ def _project(opened: OpenedData, V: Array, loss_function: Loss) -> tuple[Any, Ar
 
 def _point_at(found: SearchResult, rank: int) -> PathPoint:
     """The path's solution at a rank, or the leading singular pair if rank one was not visited."""
-    path = found.path
-    if rank > 1 or 1 in path.ranks:
+    if rank > 1 or rank in found.ranks:
         return found.at_rank(rank)
     U, V = balance(*found.view.scaling.to_original(*found.view.rank_one[:2]))
-    return PathPoint(U, V, path.rank_one_loss, float(path.lambdas.max()), 0)
+    return PathPoint(U, V, found.path.rank_one_loss, 0.0, 0)
 
 
 def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:

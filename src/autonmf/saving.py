@@ -8,18 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from autonmf._types import Array, Lazy
-from autonmf.path.storage import (
-    Archive,
-    check_count,
-    check_format,
-    check_kind,
-    check_size,
-    describe_path,
-    list_factors,
-    read_archive,
-    read_path,
-    write_archive,
-)
+from autonmf.path import storage
 from autonmf.selection import RankEstimate
 
 FORMAT = "autonmf.AutoNMF"
@@ -67,38 +56,27 @@ class SavingMixin:
             "polished": model.polished_,
             "feature_names": None if names is None else names.tolist(),
             "rank_estimate": None if estimate is None else _describe_estimate(estimate),
-            "path": describe_path(path),
+            "path": storage.describe_path(path),
         }
-        write_archive(file, header, list_factors(path) | {"components": model.components_})
+        storage.write_archive(file, header, storage.list_factors(path) | {"components": model.components_})
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Self:
         """Read a model written by `save`; opening a file of unknown origin runs nothing in it.
 
-        Parameters
-        ----------
-        file : path
-
-        Returns
-        -------
-        AutoNMF
-            Fitted: `transform`, `report` and `at_rank` give the same bits as those of the saved model.
-
-        Raises
-        ------
-        ValueError
-            The file is damaged, holds something else, or was written by a newer version.
+        `transform`, `report` and `at_rank` give the same bits as those of the saved model. A ValueError says
+        if the file is damaged, holds something else, or was written by a newer version.
         """
 
-        def read(archive: Archive, header: Any) -> Any:
-            check_format(header, FORMAT, VERSION)
+        def read(archive: storage.Archive, header: Any) -> Any:
+            storage.check_format(header, FORMAT, VERSION)
             model = cls()
             _set_parameters(model, header["parameters"])
             for name, value in _read_attributes(archive, header).items():
                 setattr(model, name, value)
             return model
 
-        loaded: Self = read_archive(file, FORMAT, read)
+        loaded: Self = storage.read_archive(file, FORMAT, read)
         return loaded
 
 
@@ -123,7 +101,7 @@ def _describe_estimate(estimate: RankEstimate) -> dict[str, Any]:
 
 
 def _set_parameters(model: Any, found: Any) -> None:
-    unknown = set(check_kind(found, dict)) - set(model.get_params(deep=False))
+    unknown = set(storage.check_kind(found, dict)) - set(model.get_params(deep=False))
     if unknown:
         raise ValueError(f"it has parameters that are unknown here: {', '.join(sorted(unknown))[:80]}")
     if not all(isinstance(value, PLAIN) for value in found.values()):
@@ -131,36 +109,35 @@ def _set_parameters(model: Any, found: Any) -> None:
     model.set_params(**found)
 
 
-def _read_attributes(archive: Archive, header: dict[str, Any]) -> dict[str, Any]:
-    """The fitted attributes by name."""
-    path = read_path(archive, header["path"])
+def _read_attributes(archive: storage.Archive, header: dict[str, Any]) -> dict[str, Any]:
+    path = storage.read_path(archive, header["path"])
     H = _read_components(archive, path.shape[1])
     attributes = {
         "_path": Lazy.known(path),
         "components_": H,
         "n_components_": len(H),
         "n_features_in_": H.shape[1],
-        "reconstruction_err_": check_size(header["reconstruction_err"]),
+        "reconstruction_err_": storage.check_size(header["reconstruction_err"]),
         "explained_variance_": _read_variances(header["explained_variance"], len(H)),
-        "n_iter_": check_count(header["n_iter"], 0),
-        "polished_": check_kind(header["polished"], bool),
+        "n_iter_": storage.check_count(header["n_iter"], 0),
+        "polished_": storage.check_kind(header["polished"], bool),
         "rank_estimate_": _read_estimate(header["rank_estimate"]),
     }
     names = header["feature_names"]
     return attributes if names is None else attributes | {"feature_names_in_": _read_names(names, H.shape[1])}
 
 
-def _read_components(archive: Archive, features: int) -> Array:
+def _read_components(archive: storage.Archive, features: int) -> Array:
     H = archive.matrix("components")
     if not len(H) or H.shape[1] != features:
-        raise ValueError(f"its components do not fit the {features} features of its path")
+        raise ValueError(f"its components do not match the {features} features of its path")
     if not (H.min() >= 0 and H.max() < np.inf):
         raise ValueError("its components are not finite and nonnegative")
     return np.ascontiguousarray(H)
 
 
 def _read_variances(values: Any, components: int) -> Array:
-    variances = np.array([check_size(value) for value in check_kind(values, list)])
+    variances = np.array([storage.check_size(value) for value in storage.check_kind(values, list)])
     if len(variances) != components:
         raise ValueError("it does not have a variance for each component")
     return variances
@@ -173,35 +150,27 @@ def _read_names(values: Any, features: int) -> Array:
 
 
 def _read_texts(values: Any) -> tuple[str, ...]:
-    return tuple(check_kind(value, str) for value in check_kind(values, list))
+    return tuple(storage.check_kind(value, str) for value in storage.check_kind(values, list))
 
 
 def _read_estimate(fields: Any) -> RankEstimate | None:
     if fields is None:
         return None
     table = {
-        name: _read_column(values)
-        for name, values in check_kind(check_kind(fields, dict)["evidence"], dict).items()
+        name: storage.read_column(values)
+        for name, values in storage.check_kind(storage.check_kind(fields, dict)["evidence"], dict).items()
     }
     if len({len(column) for column in table.values()}) != 1:
         raise ValueError("its evidence has columns of different lengths")
-    confidence = None if fields["confidence"] is None else check_size(fields["confidence"])
+    confidence = None if fields["confidence"] is None else storage.check_size(fields["confidence"])
     if confidence is not None and confidence > 1:
         raise ValueError("its confidence is not a probability")
     return RankEstimate(
-        rank=check_count(fields["rank"]),
-        rule=check_kind(fields["rule"], str),
-        why=check_kind(fields["why"], str),
+        rank=storage.check_count(fields["rank"]),
+        rule=storage.check_kind(fields["rule"], str),
+        why=storage.check_kind(fields["why"], str),
         evidence=table,
-        plausible=tuple(check_count(rank) for rank in check_kind(fields["plausible"], list)),
+        plausible=tuple(storage.check_count(rank) for rank in storage.check_kind(fields["plausible"], list)),
         confidence=confidence,
         warnings=_read_texts(fields["warnings"]),
     )
-
-
-def _read_column(values: Any) -> Array:
-    """A column of the evidence: numbers, which may be infinite or NaN."""
-    column = np.array(check_kind(values, list))
-    if column.ndim != 1 or column.dtype.kind not in "if":
-        raise ValueError("its evidence has a column that is not a list of numbers")
-    return column

@@ -112,3 +112,8 @@ def test_a_seed_is_an_answer() -> None:
 def test_what_is_refused(low_rank: np.ndarray, ranks: list[int], direction: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         discrete_path(low_rank, ranks, direction)
+
+
+def test_a_ridge_that_removes_every_component() -> None:
+    with pytest.raises(ValueError, match=r"every component became zero: mu=1e\+09 is too heavy"):
+        discrete_path(np.random.default_rng(0).random((12, 9)), [2], mu=1e9, random_state=0)

@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from autonmf.baselines import svht
+from autonmf.baselines import common, svht
 from autonmf.baselines.common import singular_values
 from autonmf.baselines.spectrum import marchenko_pastur_median, median_factor, noise_level, threshold_factor
+from autonmf.data import Stored, Streamed
 
 BETAS = (1e-6, 0.017, 0.1, 0.5, 0.9, 0.9999, 1.0)
 
@@ -152,3 +153,14 @@ def test_dense_and_sparse_agree(easy: np.ndarray, kind: Any) -> None:
 
 def test_transposed(easy: np.ndarray) -> None:
     assert svht(easy).rank == svht(easy.T).rank
+
+
+def test_singular_values_of_a_wide_file_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its columns come in blocks; zeros are zero to rounding errors of σ₁, not of its square."""
+    monkeypatch.setattr(common, "COLUMN_ENTRIES", 200)  # five blocks
+    rng = np.random.default_rng(0)
+    X = rng.random((20, 3)) @ rng.random((3, 50))
+    found = singular_values(Streamed(Stored(X), X.dtype))
+    expected = np.linalg.svd(X, compute_uv=False)
+    assert_allclose(found, expected, atol=1e-13 * expected[0])
+    assert svht(Streamed(Stored(X), X.dtype)).rank == 3

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
+from importlib.metadata import PackageNotFoundError
 from importlib.util import find_spec
 from inspect import signature
+from pathlib import Path
 
 import pytest
 from typer import Typer
@@ -94,3 +97,49 @@ def test_help_names_the_exit_codes(run) -> None:
 @pytest.mark.parametrize("command", ["fit", "report", "demo", "info"])
 def test_every_command_has_json(run, command: str) -> None:
     assert "--json" in run(command, "--help").out
+
+
+def test_info_without_optional_libraries(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(library: str) -> str:
+        if library == "zarr":
+            raise PackageNotFoundError(library)
+        return "1.2.3"
+
+    monkeypatch.setattr("autonmf.cli.info.version", version)
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    facts = json.loads(run("info", "--json").out)
+    assert facts["zarr"] == "not installed (for .zarr folders)"
+    assert facts["plotly"] == "1.2.3 (for reports)"
+    assert "threadpoolctl is not installed" in facts["BLAS"]
+
+
+def test_the_demo_names_a_command_that_is_not_on_the_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from autonmf.cli.demo import _find_command
+
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "autonmf")])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _find_command() == str(tmp_path / "autonmf")
+    monkeypatch.setattr(sys, "argv", ["__main__.py"])
+    assert _find_command() == "autonmf"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_reading_the_standard_input(
+    run, counts: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    class Input(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return terminal
+
+    monkeypatch.setattr(sys, "stdin", Input(io.BytesIO(counts.read_bytes())))
+    result = run("fit", "-", "--max-rank", 5)
+    assert result.code == 0
+    assert "standard input: 60 x 40" in result.out
+    assert ("Ctrl-D ends it" in result.err) == terminal
+
+
+def test_no_standard_input(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run("fit", "-").err == "error: there is no standard input to read\n"

@@ -27,7 +27,7 @@ def test_says_what_it_found(run, counts: Path) -> None:
     result = run("fit", counts)
     assert result.code == 0
     assert "counts.csv: 60 x 40" in result.out
-    assert re.search(r"^rank 3 .confidence 99%.: component 3 lowers the loss", result.out, re.MULTILINE)
+    assert re.search(r"^rank 3 .confidence 99%.: component 3 is .* times what", result.out, re.MULTILINE)
     assert "add --out FOLDER" in result.out
     assert result.err.startswith("note: Read as text with cells separated by ',', a header, row labels")
     assert sorted(counts.parent.iterdir()) == [counts]
@@ -123,7 +123,7 @@ def test_the_loss_for_counts(run, counts: Path) -> None:
     given = ("fit", counts, "--beta-loss", "kullback-leibler", "--json")
     found = json.loads(run(*given).out)
     assert found["settings"]["beta_loss"] == "kullback-leibler"
-    assert found["confidence"] <= 0.85
+    assert found["rank"] == 3
     result = run(*given, "--grid", "adaptive")
     assert result.code == 2
     assert "has no λ" in result.err

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from autonmf.data import Block, Data, Scaling, Stored, Streamed, as_data, compress, sums_of_squares
 from autonmf.data.masked import Masked
+from autonmf.data.protocol import square
 
 Matrix = np.ndarray
 
@@ -87,7 +88,7 @@ def _measure(block: Block, U: Matrix, V: Matrix, weights: Matrix) -> tuple[Matri
     assert X.shape[0] == block.rows.stop - block.rows.start == len(U)
     weights_of_X = block.read_weights()
     omega = np.ones_like(X) if weights_of_X is None else np.asarray(weights_of_X, dtype=X.dtype)
-    residual, squares = block.residual(U, V), block.squares()
+    residual, squares = block.residual(U, V), square(block.read(), weights_of_X)
     assert squares.dtype == np.float64
     squares = squares.toarray() if sparse.issparse(squares) else squares
     return np.hstack([X, omega, residual, squares]), squares.T @ U + residual.T @ U * weights

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -11,6 +13,7 @@ import pytest
 from scipy import sparse
 
 from autonmf import AutoNMF, rank_path
+from autonmf.baselines import cross_validate
 from autonmf.datasets import make_low_rank
 
 FIRST = 4  # rank of the paths
@@ -171,3 +174,41 @@ def test_losses_never_rise_with_the_rank(client: Any) -> None:
         assert (np.diff(there.losses) <= 1e-7 * there.squared_norm).all()
         here = rank_path(X, 12, random_state=0, tol=1e-2, **options)
         np.testing.assert_allclose(there.relative_losses, here.relative_losses, rtol=0, atol=1e-4)
+
+
+def test_python_objects_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"X holds Python objects.*X\.astype\(float\)"):
+        model().fit(da.from_array(np.ones((4, 3)).astype(object), chunks=2))
+
+
+def test_no_rows_are_refused(client: Any, tall: np.ndarray) -> None:
+    """A selection that is known to be empty only once it is computed."""
+    X = da.from_array(tall, chunks=(60, 30))
+    with pytest.raises(ValueError, match="X is empty: it has no rows"):
+        model().fit(X[X[:, 0] < 0])
+
+
+def test_a_checkpoint_is_refused(client: Any, tall: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(NotImplementedError, match="cannot be saved in a checkpoint"):
+        rank_path(da.from_array(tall, chunks=(60, 30)), 4, checkpoint=tmp_path / "c")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_asynchronous_client_is_refused(tall: np.ndarray) -> None:
+    """As in a notebook whose client was opened with asynchronous=True."""
+    from distributed import Client
+
+    async def fit() -> None:
+        async with Client(processes=False, n_workers=1, dashboard_address=":0", asynchronous=True):
+            model().fit(da.from_array(tall, chunks=(60, 30)))
+
+    with pytest.raises(ValueError, match="open one with asynchronous=False"):
+        asyncio.run(fit())
+
+
+@pytest.mark.slow
+def test_cross_validation_holds_out_the_same_entries(client: Any, tall: np.ndarray) -> None:
+    there = cross_validate(da.from_array(tall, chunks=(60, 30)), folds=2, max_rank=4, random_state=0)
+    here = cross_validate(tall, folds=2, max_rank=4, random_state=0)
+    assert there.rank == here.rank == 3
+    np.testing.assert_allclose(there.evidence["error"], here.evidence["error"], rtol=1e-3)

@@ -62,3 +62,18 @@ def test_projections_have_the_same_bits(at: int) -> None:
         return _map_chunk(X, partial(_project_chunk, V, "frobenius"), 2, np.float64)
 
     np.testing.assert_array_equal(project(received(X, at), received(V, at)), project(X, V))
+
+
+def test_masked_chunks_are_refused() -> None:
+    """On a worker, where the error of a fit comes from."""
+    hidden = np.ma.masked_array(X, mask=X > 0.9)
+    with pytest.raises(TypeError, match="masked arrays as chunks"):
+        load([hidden], np.float64)
+
+
+def test_repeated_entries_of_sparse_chunks_are_summed() -> None:
+    twice = sparse.csr_array((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    (block,), (summary,) = load([twice], np.float64)
+    np.testing.assert_array_equal(block.toarray(), [[2.0, 0.0], [0.0, 1.0]])
+    assert (summary.highest, summary.squared_norm, summary.stored) == (2.0, 5.0, 2)
+    assert twice.nnz == 3  # the caller's chunk is left as it is

@@ -63,8 +63,10 @@ def assert_same_path(first: RankPath, second: RankPath) -> None:
         assert_same_array(p.V, q.V)
     assert (first.evidence is None) == (second.evidence is None)
     if first.evidence is not None and second.evidence is not None:
-        for name, value in vars(first.evidence).items():
-            assert_array_equal(value, getattr(second.evidence, name), strict=True)
+        one, other = (vars(e) | e.whitened._asdict() for e in (first.evidence, second.evidence))
+        for name in one.keys() - {"whitened"}:
+            assert_array_equal(one[name], other[name], strict=True)
+        assert first.evidence.shape == second.evidence.shape
 
 
 def assert_same_estimate(first: Any, second: Any) -> None:
@@ -265,9 +267,9 @@ FOREIGN: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "other format": ("it holds 'another.Format'", lambda good: with_header(good, format="another.Format")),
     "format that is a list": ("it holds", lambda good: with_header(good, format=["autonmf.AutoNMF"])),
     "newer": ("version 99 is newer than 1; update autonmf", lambda good: with_header(good, version=99)),
-    "newer path": ("version 99 is newer than 1; update", lambda good: with_part(good, "path", version=99)),
+    "newer path": ("version 99 is newer than 2; update", lambda good: with_part(good, "path", version=99)),
     "no path": ("wrong place", lambda good: with_header(good, path=None)),
-    "path of other factors": ("do not fit the shape", lambda good: with_part(good, "path", shape=[61, 40])),
+    "path of other factors": ("do not match the shape", lambda good: with_part(good, "path", shape=[61, 40])),
     "unknown parameter": ("unknown here: colour", lambda good: with_part(good, "parameters", colour=1)),
     "nested parameter": ("unknown here", lambda good: with_part(good, "parameters", solver__tol=1)),
     "parameter that is a list": ("neither", lambda good: with_part(good, "parameters", init=[1])),
@@ -278,7 +280,10 @@ FOREIGN: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
         "a variance for each",
         lambda good: with_arrays(good, components=np.ones((4, 40))),
     ),
-    "components of integers": ("claims", lambda good: with_arrays(good, components=np.ones((3, 40), int))),
+    "components of integers": (
+        "components holds int64 entries",
+        lambda good: with_arrays(good, components=np.ones((3, 40), int)),
+    ),
     "NaN": ("finite and nonnegative", lambda good: with_component(good, np.nan)),
     "infinite": ("finite and nonnegative", lambda good: with_component(good, np.inf)),
     "negative": ("finite and nonnegative", lambda good: with_component(good, -1e-300)),

@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from autonmf.selection.automatic import WEIGHTS, auto_rule, feature_columns
-from autonmf.selection.features import MIN_DROP_RATIO, compute_features
+from autonmf.selection.features import compute_features
 from experiments.rank_benchmark import FINAL_SEEDS, choose_families, fit_rule
 
 
@@ -69,23 +69,24 @@ def test_evidence_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fit_rule, "observe", None)  # would fail if it were called
     (again,) = fit_rule.collect(families, cache)
     assert (again.family, again.seed, again.truth, again.code) == ("small", 3, first.truth, first.code)
-    for kind in ("equilibrated", "plain"):
-        one, other = getattr(first, kind), getattr(again, kind)
-        assert other.shape == one.shape == (60, 40)
-        for name in ("ranks", "losses", "losses_of_X", "spectrum", "spectrum_of_X"):
-            np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+    one, other = first.evidence, again.evidence
+    assert other.shape == one.shape == (60, 40)
+    for name in ("ranks", "losses", "spectrum"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+    assert (other.whitened.shape, other.whitened.clipped) == (one.whitened.shape, one.whitened.clipped)
+    np.testing.assert_array_equal(other.whitened.squares, one.whitened.squares)
 
 
 def test_the_weights_in_use_give_the_answers_of_the_rule(samples: list) -> None:
     for sample in samples:
-        view = fit_rule.View.of(sample, fit_rule.Variant())
-        found, rule = fit_rule.answer(view, np.array(WEIGHTS)), auto_rule(sample.equilibrated)
+        view = fit_rule.View.of(sample, fit_rule.VARIANTS[fit_rule.AS_IT_IS])
+        found, rule = fit_rule.answer(view, np.array(WEIGHTS)), auto_rule(sample.evidence)
         assert (found.rank, found.plausible) == (rule.rank, rule.plausible)
         assert found.confidence == rule.evidence["probability"].max()
 
 
 def test_a_family_does_not_vote_on_its_own_weights(samples: list) -> None:
-    views = [fit_rule.View.of(sample, fit_rule.Variant()) for sample in samples]
+    views = [fit_rule.View.of(sample, fit_rule.VARIANTS[fit_rule.AS_IT_IS]) for sample in samples]
     _, weights = fit_rule.leave_one_out(views)
     changed = [
         view._replace(sample=replace(view.sample, truth=7)) if view.sample.family == "small" else view
@@ -117,26 +118,13 @@ def test_figures_by_hand() -> None:
 
 
 def test_ablations_take_away_what_they_say(samples: list) -> None:
-    evidence = samples[0].equilibrated
-    whole = feature_columns(compute_features(evidence))
-    for index, name in enumerate(("log_drop_ratio", "elbow", "noise_ratio", "noise_ratio_before")):
-        less = feature_columns(fit_rule.without(name).features(evidence))
-        assert np.ptp(less[:, index]) == 0.0
-        assert np.ptp(whole[:, index]) > 0.0
-        others = np.arange(4) != index
-        np.testing.assert_array_equal(less[:, others], whole[:, others])
-        alone = feature_columns(fit_rule.only(name).features(evidence))
-        np.testing.assert_array_equal(alone[:, index], whole[:, index])
-        assert np.ptp(alone[:, others], axis=0).tolist() == [0.0] * 3
-    of_Y = fit_rule.drop_ratio_of_Y(evidence).log_drop_ratio
-    assert (of_Y.min(), of_Y.max()) == (np.log10(MIN_DROP_RATIO), np.log10(5.0))
-    assert (
-        np.abs(
-            fit_rule.without_floor(evidence).log_drop_ratio - compute_features(evidence).log_drop_ratio
-        ).max()
-        > 0.0
-    )
-    np.testing.assert_array_equal(compute_features(evidence).log_drop_ratio, whole[:, 0])  # the floor is back
+    whole = feature_columns(compute_features(samples[0].evidence))
+    for used in fit_rule.VARIANTS.values():
+        less = fit_rule.View.of(samples[0], used).columns
+        others = [i for i in range(whole.shape[1]) if i not in used]
+        np.testing.assert_array_equal(less[:, list(used)], whole[:, list(used)])
+        assert not less[:, others].any()
+        assert all(np.ptp(whole[:, i]) > 0.0 for i in others)
 
 
 def test_main_prints_and_writes(

@@ -110,12 +110,20 @@ def test_matrix_market(tmp_path: Path, matrix: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("storage", ["coordinate", "array"])
-@pytest.mark.parametrize("symmetry", ["symmetric", "skew-symmetric"])
-def test_symmetric_matrix_market(tmp_path: Path, storage: str, symmetry: str) -> None:
-    A = X[:3] + X[:3].T if symmetry == "symmetric" else X[:3] - X[:3].T
-    io.mmwrite(tmp_path / "x.mtx", A if storage == "array" else sparse.coo_matrix(A), symmetry=symmetry)
-    assert f"{storage} real {symmetry}" in (tmp_path / "x.mtx").read_text()
+def test_symmetric_matrix_market(tmp_path: Path, storage: str) -> None:
+    A = X[:3] + X[:3].T
+    io.mmwrite(tmp_path / "x.mtx", A if storage == "array" else sparse.coo_matrix(A), symmetry="symmetric")
+    assert f"{storage} real symmetric" in (tmp_path / "x.mtx").read_text()
     np.testing.assert_array_equal(dense(read_matrix(tmp_path / "x.mtx").X), A)
+
+
+@pytest.mark.parametrize("storage", ["coordinate", "array"])
+def test_skew_symmetric_matrix_market_is_negative_somewhere(tmp_path: Path, storage: str) -> None:
+    A = X[:3] - X[:3].T
+    skew = A if storage == "array" else sparse.coo_matrix(A)
+    io.mmwrite(tmp_path / "x.mtx", skew, symmetry="skew-symmetric")
+    with pytest.raises(ReadError, match=r"x\.mtx is skew-symmetric; a nonnegative matrix is"):
+        read_matrix(tmp_path / "x.mtx")
 
 
 def test_matrix_market_with_null_bytes(tmp_path: Path) -> None:

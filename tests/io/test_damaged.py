@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io as streams
 import tracemalloc
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -216,4 +217,52 @@ def test_npy_headers_of_any_length(tmp_path: Path, version: bytes) -> None:
 def test_npy_of_version_two(tmp_path: Path) -> None:
     with (tmp_path / "x.npy").open("wb") as stream:
         np.lib.format.write_array(stream, X, version=(2, 0))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "x.npy").X, X)
+
+
+def version_5(*elements: bytes) -> bytes:
+    """A MATLAB file of these elements."""
+    return b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + b"".join(elements)
+
+
+def element(kind: int, data: bytes) -> bytes:
+    return np.array([kind, len(data)], "<u4").tobytes() + data
+
+
+FLAGS = element(6, np.array([6, 0], "<u4").tobytes())  # a double matrix
+SHAPE = element(5, np.array([2, 2], "<i4").tobytes())
+NAME = element(1, b"X\0\0\0\0\0\0\0")
+NUMBERS = element(9, np.ones(4).tobytes())
+WRONG = {
+    "shape": (element(14, FLAGS + element(5, np.array([2, -2], "<i4").tobytes()) + NAME), "its shape is"),
+    "tag": (element(14, FLAGS + SHAPE + np.array([5 << 16 | 1, 0], "<u4").tobytes()), "too long for its tag"),
+    "zipped": (element(15, zlib.compress(element(9, bytes(8)))), "compressed element holds no matrix"),
+    "type": (
+        element(14, FLAGS + SHAPE + NAME + element(77, bytes(32))),
+        "type 77 where numbers are expected",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_elements_of_a_matlab_file(tmp_path: Path, what: str) -> None:
+    content, message = WRONG[what]
+    (tmp_path / "x.mat").write_bytes(version_5(element(14, FLAGS + SHAPE + NAME + NUMBERS)))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "x.mat").X, np.ones((2, 2)))
+    (tmp_path / "x.mat").write_bytes(version_5(content))
+    with pytest.raises(ReadError, match=rf"x\.mat.*{message}"):
+        read_matrix(tmp_path / "x.mat", variable="X" if what == "type" else None)
+
+
+def test_a_name_that_is_too_long() -> None:
+    with pytest.raises(ReadError, match=r"cannot open .*: File name too long"):
+        read_matrix(f"{'x' * 300}.csv")
+
+
+def test_a_system_that_does_not_tell_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sysconf(name: str) -> int:
+        raise ValueError(name)
+
+    monkeypatch.setattr("os.sysconf", sysconf)
+    np.save(tmp_path / "x.npy", X)
     np.testing.assert_array_equal(read_matrix(tmp_path / "x.npy").X, X)

@@ -64,6 +64,21 @@ def test_compiled_sweeps_are_those_of_numpy(dtype: type, rtol: float, shape: Any
         assert loss == pytest.approx(expected, rel=rtol, abs=rtol)
 
 
+@compiled
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_weights_that_vanish_and_come_back(kind: Any) -> None:
+    """Many components for few counts: in each sweep some weights become small, and some small ones grow."""
+    rng = np.random.default_rng(2)
+    X = rng.poisson(0.3, (60, 20)).astype(float)
+    V = np.asfortranarray(rng.random((20, 40)) ** 4)
+    U = np.asfortranarray(np.where(rng.random((60, 40)) < 0.5, 1e-20, rng.random((60, 40))))
+    for count in (1, 2, 7, 40):
+        ours, loss = sweep(native, kind(X), U, V, count, 1e-12)
+        theirs, expected = sweep(reference, kind(X), U, V, count, 1e-12)
+        assert_allclose(ours, theirs, rtol=1e-6, atol=1e-10)
+        assert loss == pytest.approx(expected, rel=1e-10)
+
+
 @pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
 @pytest.mark.parametrize("by_row", [False, True])
 def test_the_ratio_is_that_of_the_entries_and_their_fit(kernel: ModuleType, by_row: bool) -> None:

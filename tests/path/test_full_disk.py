@@ -57,7 +57,7 @@ def test_a_disk_that_is_full_from_the_start_is_said_before_the_work(
 ) -> None:
     with (
         room_for(100),
-        pytest.raises(OSError, match="cannot be begun: File too large"),
+        pytest.raises(OSError, match="cannot be created: File too large"),
     ):
         rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c", callback=no_iteration)
 

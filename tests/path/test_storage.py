@@ -186,7 +186,7 @@ def test_what_is_no_path_is_refused(kind: str, path: RankPath, tmp_path) -> None
     file = tmp_path / "path.npz"
     path.save(file)
     file.write_bytes(FOREIGN[kind](file.read_bytes()))
-    message = "99 is newer than 1; update autonmf" if kind == "newer version" else "is not a saved RankPath"
+    message = "99 is newer than 2; update autonmf" if kind == "newer version" else "is not a saved RankPath"
     with pytest.raises(ValueError, match=message):
         RankPath.load(file)
     gc.collect()  # a file left open is reported now, with this test
@@ -239,3 +239,12 @@ def test_damage_is_refused_or_does_no_harm(
 def test_missing_file(tmp_path) -> None:
     with pytest.raises(FileNotFoundError):
         RankPath.load(tmp_path / "nothing.npz")
+
+
+def test_two_arrays_under_one_name(low_rank: np.ndarray, tmp_path) -> None:
+    file = tmp_path / "path.npz"
+    rank_path(low_rank, 2, random_state=0).save(file)
+    with zipfile.ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("U0.npy", archive.read("U0.npy"))
+    with pytest.raises(ValueError, match="it holds two arrays under one name"):
+        RankPath.load(file)

@@ -102,10 +102,19 @@ def test_a_score_of_minus_infinity_is_at_the_bottom() -> None:
     assert_array_equal(lowest.get_xdata(), [1])
 
 
-def test_noise_ratios_are_compared_with_one() -> None:
-    table = {"rank": RANKS, "noise_ratio": np.array([30.0, 20, 1.1, 1, 0.9, 0.8])}
-    ax = RankDisplay(table, 3).plot().axes_["noise_ratio"]
-    assert_allclose(line_of(ax, "noise only").get_ydata(), 1.0)
+@pytest.mark.parametrize("ratios", [[30.0, 20, 1.1, 1, 0.9, 0.8], [4.0, 1.5, 1.2, 1, 0, 0], [0.9] * 6])
+def test_what_is_above_noise_stands_on_its_level(ratios: list[float]) -> None:
+    ax = RankDisplay({"rank": RANKS, "noise_ratio": np.array(ratios)}, 3).plot().axes_["noise_ratio"]
+    assert_allclose(line_of(ax, "noise").get_ydata(), 1.0)
+    assert ax.get_yscale() == "log"
+    low, high = ax.get_ylim()
+    assert low < 1.0 < high
+    (bars,) = ax.collections
+    drawn = np.array([bar for bar in bars.get_segments() if len(bar)]).reshape(-1, 2, 2)
+    above = [rank for rank, ratio in zip(RANKS, ratios, strict=True) if ratio > 1.0]
+    assert_array_equal(drawn[:, 0, 0], above)
+    assert_allclose(drawn[:, 0, 1], 1.0)
+    assert_allclose(drawn[:, 1, 1], [ratio for ratio in ratios if ratio > 1.0])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import shlex
 import subprocess
@@ -47,7 +49,7 @@ def counts(tmp_path: Path, low_rank: np.ndarray) -> Path:
 def test_a_page_beside_the_reader(run: Callable, counts: Path, tmp_path: Path, stored) -> None:
     code, out, _ = run("counts.csv", "--max-rank", 6)
     assert code == 0
-    assert re.search(r"^rank 3 \(confidence \d+%\): component 3 lowers", out, re.MULTILINE)
+    assert re.search(r"^rank 3 \(confidence \d+%\): component 3 is", out, re.MULTILINE)
     assert re.search(r"Written to counts-report.html \(\d\.\d MB\)", out)
     found = stored(tmp_path / "counts-report.html")
     assert (found["title"], found["form"]["kind"], found["rank"]) == ("counts.csv", "words", 3)
@@ -173,3 +175,58 @@ def test_without_plotly_nothing_is_computed(tmp_path: Path, counts: Path) -> Non
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: reports need plotly")
     assert 'pip install "autonmf[report]"' in done.stderr
+
+
+@pytest.fixture
+def standard_input(monkeypatch: pytest.MonkeyPatch, counts: Path) -> None:
+    """The CSV file comes from the standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(counts.read_bytes())))
+
+
+@pytest.mark.usefixtures("standard_input")
+def test_json_about_a_page_of_the_standard_input(run: Callable, tmp_path: Path, stored) -> None:
+    code, out, _ = run("-", "--max-rank", 5, "--json")
+    summary = json.loads(out)
+    page = tmp_path / "standard-input-report.html"
+    assert (code, summary["rank"], summary["page"]) == (0, 3, page.name)
+    assert summary["bytes"] == page.stat().st_size
+    assert "sys.stdin.buffer" in stored(page)["recipe"]["python"]
+
+
+@pytest.mark.usefixtures("standard_input")
+def test_a_page_for_the_standard_output(run: Callable, tmp_path: Path) -> None:
+    code, out, err = run("-", "--max-rank", 5, "--out", "-")
+    assert code == 0
+    assert out.startswith("<!DOCTYPE html>")
+    assert "rank 3" in err
+    assert [file.name for file in tmp_path.iterdir()] == ["counts.csv"]
+
+
+def test_the_standard_output_has_room_for_one_of_both(run: Callable, counts: Path) -> None:
+    code, out, err = run("counts.csv", "--out", "-", "--json")
+    assert (code, out) == (2, "")
+    assert "choose one of them" in err
+
+
+def test_a_page_is_not_printed_in_a_terminal(
+    run: Callable, counts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    code, _, err = run("counts.csv", "--out", "-")
+    assert code == 2
+    assert "redirect it to a file" in err
+
+
+def test_warnings_of_the_rule_are_shown(run: Callable, tmp_path: Path) -> None:
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).random((40, 30)))
+    code, _, err = run("noise.npy", "--max-rank", 5)
+    assert code == 0
+    assert re.search("^warning: ", err, re.MULTILINE)
+
+
+def test_without_plotly(run: Callable, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    code, out, err = run("counts.csv")
+    assert (code, out) == (1, "")
+    assert "reports need plotly" in err
+    assert 'pip install "autonmf[report]"' in err

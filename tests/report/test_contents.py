@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autonmf import AutoNMF, RankEstimate
+from autonmf import AutoNMF, RankEstimate, UncertainRankWarning
 from autonmf.plotting.presentation import choose_presentation
 from autonmf.report.components import FULL, Detail
 from autonmf.report.contents import build_contents, compact, compute_fits, fill_space
 from autonmf.report.evidence import build_answer, build_evidence, describe_rank
 from autonmf.report.result import Factors, Result, recipe_from_model
 from autonmf.report.wording import percent, plain
+from autonmf.selection.features import format_number
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_the_answer(result: Result) -> None:
     for rank, words in zip((2, 3, 4), left, strict=True):
         assert f"{words} with {rank} components" in answer.fit
     assert [one.rank for one in answer.candidates][:2] == [3, second]
-    assert "squared error" in answer.definitions
+    assert "independent errors" in answer.definitions
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,21 @@ def test_confidence_in_words(result: Result, confidence: float, words: str) -> N
     estimate = replace(result.estimate, confidence=confidence, plausible=(2, 3, 4, 7))
     answer = said(replace(result, estimate=estimate))
     assert words in answer.confidence
-    assert "credible set is 2 to 4 and 7." in answer.confidence
+    assert ("credible set is 2 to 4 and 7." in answer.confidence) == (confidence > 0.5)
+
+
+def test_data_that_do_not_determine_one_rank() -> None:
+    """Random walks have structure at every scale."""
+    X = np.abs(np.random.default_rng(0).normal(size=(80, 60)).cumsum(axis=1))
+    with pytest.warns(UncertainRankWarning):
+        model = AutoNMF(max_rank=12, random_state=0).fit(X)
+    answer, plausible = said(Result.from_model(model, X)), model.rank_estimate_.plausible
+    assert plausible == tuple(range(plausible[0], plausible[-1] + 1))
+    (warning,) = answer.warnings
+    assert warning.startswith(
+        f"The data do not determine one rank: {plausible[0]} to {plausible[-1]} are reasonable, because "
+    )
+    assert "credible set" not in answer.confidence
 
 
 @pytest.mark.parametrize(("likeliest", "capped"), [(0.9999, True), (0.98, False)])
@@ -81,8 +96,8 @@ def test_no_probability_is_above_the_confidence(result: Result) -> None:
 
 
 def test_warnings_are_sentences(result: Result) -> None:
-    estimate = replace(result.estimate, warnings=("no elbow: the loss keeps falling",))
-    assert said(replace(result, estimate=estimate)).warnings == ("No elbow: the loss keeps falling.",)
+    estimate = replace(result.estimate, warnings=("two ranks are equally supported: 2 and 3",))
+    assert said(replace(result, estimate=estimate)).warnings == ("Two ranks are equally supported: 2 and 3.",)
 
 
 def test_a_rule_without_confidence(low_rank: np.ndarray) -> None:
@@ -124,8 +139,10 @@ def test_the_evidence_is_the_rule_s_own(result: Result) -> None:
     assert evidence.ranks == tuple(table["rank"])
     assert {column.name for column in evidence.columns} == set(table) - {"rank"}
     np.testing.assert_array_equal(evidence.column("drop").values, table["drop"])
-    assert evidence.panels[0] == "probability"
-    assert evidence.column("noise_ratio").level[0] == 1.0
+    assert evidence.panels == ("probability", "noise_ratio", "drop")
+    noise_ratio = evidence.column("noise_ratio")
+    assert noise_ratio.level == (1.0, "noise")
+    assert noise_ratio.log
 
 
 def test_infinite_evidence(result: Result) -> None:
@@ -148,8 +165,9 @@ def test_a_sentence_for_every_rank(result: Result) -> None:
     assert len(set(sentences)) == len(sentences)
     ratio = result.estimate.evidence["drop_ratio"][2]
     assert f"Component 3 lowers the loss {plain(ratio)} times as much as the next one" in sentences[2]
-    assert "looks like noise" in sentences[2]
-    assert "noise alone would give" in sentences[0]
+    assert "What 3 components leave looks like noise." in sentences[2]
+    left = format_number(result.estimate.evidence["noise_ratio"][0])
+    assert f"The strongest remaining pattern is {left} times what noise alone would show." in sentences[0]
     assert "did not consider" in describe_rank(evidence, 99)
 
 

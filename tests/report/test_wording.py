@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autonmf.report.wording import PERCENT, count, percent, percents, plain, ranges
+from autonmf.report.wording import PERCENT, count, percent, percents, plain
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,6 @@ def test_fractions_side_by_side_are_told_apart() -> None:
 )  # fmt: skip
 def test_plain(value: float, words: str) -> None:
     assert plain(value) == words
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words"),
-    [([3], "3"), ([2, 3], "2 and 3"), ([2, 3, 4], "2 to 4"), ([1, 2, 4, 5, 6, 9], "1, 2, 4 to 6 and 9")],
-)
-def test_ranges(ranks: list[int], words: str) -> None:
-    assert ranges(ranks) == words
 
 
 def test_counts() -> None:

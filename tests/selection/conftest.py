@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autonmf import RankEstimate, rank_path, select_rank
+from autonmf.data.noise import WhitenedSpectrum
 from autonmf.path import Evidence
 
 Choose = Callable[..., RankEstimate]
@@ -26,12 +27,12 @@ def choose() -> Choose:
 
 @pytest.fixture(scope="session")
 def evidence_of() -> Callable[..., Evidence]:
-    """Evidence of a path on which every rank brings what these drops say, on X and on Y alike."""
+    """Evidence of a path on which every rank brings what these drops say, on Y and on Z alike."""
 
     def evidence(drops: Any, shape: tuple[int, int] = (90, 60), *, complete: bool = True) -> Evidence:
         spectrum = np.asarray(drops, dtype=float)
         losses = 1.0 - np.cumsum(spectrum)
         ranks = np.arange(1, len(spectrum) + 1)
-        return Evidence(shape, ranks, losses, losses, spectrum, spectrum, complete)
+        return Evidence(shape, ranks, losses, spectrum, WhitenedSpectrum(shape, spectrum), complete)
 
     return evidence

@@ -11,15 +11,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from autonmf import rank_path
+from autonmf.data.noise import WhitenedSpectrum
 from autonmf.datasets import make_low_rank
 from autonmf.path import Evidence
 from autonmf.selection.features import Features, compute_features
 
 # The rule's numbers, written out: a rule with others is another rule.
 FLOOR, NEGLIGIBLE, HIGH_RANK = 0.25, 1e-6, 25
-MIN_DROP_RATIO, MAX_DROP_RATIO = 2.0, 100.0
 ELBOW_RANGE = 0.8
 EXACT = 1e-9
+NOISE_LIMIT, FIRST, LAG = 1.3, 10.0, 2.0
 
 
 def random_evidence(seed: int, largest: int, *, gaps: bool = False) -> Evidence:
@@ -38,8 +39,8 @@ def random_evidence(seed: int, largest: int, *, gaps: bool = False) -> Evidence:
         best = 1.0 - np.cumsum(spectrum)[ranks - 1]
         return np.minimum(best * rng.uniform(1.0, 1.2, len(ranks)), 1.0)
 
-    of_Y, of_X = spectrum(), spectrum()
-    return Evidence((2 * largest + 30, largest + 10), ranks, losses(of_Y), losses(of_X), of_Y, of_X)
+    shape, of_Y = (2 * largest + 30, largest + 10), spectrum()
+    return Evidence(shape, ranks, losses(of_Y), of_Y, WhitenedSpectrum(shape, spectrum(), seed % 2 == 1))
 
 
 def slow_losses(evidence: Evidence, losses: np.ndarray, spectrum: np.ndarray) -> list[float]:
@@ -78,21 +79,39 @@ def slow_drop_ratios(drops: list[float], spectrum: np.ndarray) -> list[float]:
     return ratios
 
 
-def slow_log_drop_ratio(ratios: list[float], ratios_of_X: list[float]) -> list[float]:
-    return [
-        math.log10(min(max(x, MIN_DROP_RATIO), MAX_DROP_RATIO) if y >= MIN_DROP_RATIO else MIN_DROP_RATIO)
-        for y, x in zip(ratios, ratios_of_X, strict=True)
-    ]
+def slow_edge(n: int, m: int) -> float:
+    """The 95 % quantile of the largest squared singular value of noise, by Johnstone's (2001) constants."""
+    a, b = math.sqrt(n - 0.5), math.sqrt(m - 0.5)
+    return (a + b) ** 2 + 0.98 * (a + b) * (1 / a + 1 / b) ** (1 / 3)
 
 
-def slow_noise_ratio(shape: tuple[int, int], spectrum: np.ndarray, k: int) -> float:
-    """σ²_{k+1} over the edge of the noise that k components leave."""
-    n, m = shape[0] - k, shape[1] - k
-    left = 1.0 - sum(spectrum[:k])
-    if left <= EXACT or min(n, m) <= 1:
-        return 1.0
-    variance = left / (n * m)
-    return at(spectrum, k) / (variance * (math.sqrt(n) + math.sqrt(m)) ** 2)
+def slow_linear_ratio(whitened: WhitenedSpectrum, k: int) -> float:
+    """σ²_{k+1} over the edge of the noise that k directions leave; zero where nothing is left."""
+    n, m = whitened.shape[0] - k, whitened.shape[1] - k
+    left = 1.0 - sum(whitened.squares[:k])
+    if left <= EXACT or min(n, m) <= 0:
+        return 0.0
+    return at(whitened.squares, k) / (left / (n * m) * slow_edge(n, m))
+
+
+def slow_noise_ratios(evidence: Evidence, drops: list[float]) -> list[float]:
+    """After 0, 1, ... components: by directions or, from the first that is noise on, by components."""
+    largest = len(drops) - 1
+    ratios = [slow_linear_ratio(evidence.whitened, k) for k in range(largest + 1)]
+    known = len(evidence.whitened.squares)
+    first = next((k for k in range(known) if slow_linear_ratio(evidence.whitened, k) <= 1.0), known)
+    for k in range(max(first, 1), min(largest + 1, HIGH_RANK)):
+        lag = drops[k] / max(at(evidence.spectrum, k), NEGLIGIBLE) / LAG
+        ratios[k] = max(ratios[k], lag)
+    return [max(ratios[0], FIRST) if evidence.whitened.clipped else ratios[0], *ratios[1:]]
+
+
+def slow_fall(before: float, after: float) -> float:
+    """Decades from one noise ratio to the next, where that is noise: below 1 it is, above 1.3 not."""
+    if after >= NOISE_LIMIT:
+        return 0.0
+    part = min((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 1.0)
+    return part * max(math.log10(max(before, 1.0)) - math.log10(max(after, 1.0)), 0.0)
 
 
 def line_misfit(ranks: list[int], heights: list[float]) -> float:
@@ -121,20 +140,15 @@ def slow_elbow_fits(drops: list[float]) -> dict[int, float]:
 def check_all_but_elbows(evidence: Evidence, features: Features) -> None:
     largest = int(evidence.ranks[-1])
     losses = slow_losses(evidence, evidence.losses, evidence.spectrum)
-    losses_of_X = slow_losses(evidence, evidence.losses_of_X, evidence.spectrum_of_X)
-    drops, drops_of_X = drops_of(losses), drops_of(losses_of_X)
+    drops = drops_of(losses)
     assert_array_equal(features.rank, np.arange(1, largest + 1))
-    assert_allclose(features.loss, losses[1:-1], rtol=1e-12)
+    assert_allclose(features.loss, np.maximum(losses[1:-1], 0.0), rtol=1e-12)
     assert_allclose(features.drop, drops[:-1], atol=1e-14)
-    ratios = slow_drop_ratios(drops, evidence.spectrum), slow_drop_ratios(drops_of_X, evidence.spectrum_of_X)
-    assert_allclose(features.drop_ratio, ratios[0], rtol=1e-6)
-    assert_allclose(features.log_drop_ratio, slow_log_drop_ratio(*ratios), rtol=1e-9)
-    after = [slow_noise_ratio(evidence.shape, evidence.spectrum_of_X, k) for k in range(largest + 1)]
-    assert_allclose(features.noise_ratio, after[1:], rtol=1e-9)
-    assert_allclose(features.noise_ratio_before, after[:-1], rtol=1e-9)
-    assert_allclose(
-        features.rank_one_noise_ratio, slow_noise_ratio(evidence.shape, evidence.spectrum, 1), rtol=1e-9
-    )
+    assert_allclose(features.drop_ratio, slow_drop_ratios(drops, evidence.spectrum), rtol=1e-6)
+    ratios = slow_noise_ratios(evidence, drops)
+    assert_allclose(features.noise_ratio, ratios[1:], rtol=1e-9)
+    assert_allclose(features.noise_ratio_before, ratios[:-1], rtol=1e-9)
+    assert_allclose(features.fall, [slow_fall(b, a) for b, a in pairwise(ratios)], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -157,12 +171,13 @@ def test_elbow_fits_by_the_lines_that_numpy_fits(largest: int) -> None:
 
 @pytest.mark.parametrize("shape", [(12, 12), (12, 30), (30, 12), (13, 13), (14, 13)])
 def test_as_many_ranks_as_rows_or_columns(shape: tuple[int, int]) -> None:
-    """What is one row or column wide has no edge."""
+    """Beyond as many directions as rows or columns nothing is left."""
     for seed in range(3):
-        evidence = replace(random_evidence(seed, 12), shape=shape)
-        features = compute_features(evidence)
-        check_all_but_elbows(evidence, features)
-        assert (features.noise_ratio[min(shape) - 2 :] == 1.0).all()
+        evidence = random_evidence(seed, 12)
+        whitened = WhitenedSpectrum(shape, evidence.whitened.squares)
+        evidence = replace(evidence, shape=shape, whitened=whitened)
+        check_all_but_elbows(evidence, compute_features(evidence))
+        assert (whitened.ratios[min(shape) :] == 0.0).all()
 
 
 def test_features_of_real_paths(low_rank: np.ndarray) -> None:
@@ -179,7 +194,7 @@ def test_two_lines_fit_where_they_meet() -> None:
     heights = np.where(k <= 6, 1.0 - 0.1 * k, 0.2 - 0.008 * k)
     drops = heights**2 / np.sum(heights**2) * 0.9
     losses = 1.0 - np.cumsum(drops)
-    fits = compute_features(Evidence((60, 50), k, losses, losses, drops, drops)).elbow
+    fits = compute_features(Evidence((60, 50), k, losses, drops, WhitenedSpectrum((60, 50), drops))).elbow
     assert fits.argmax() + 1 == 6
     assert_allclose(fits[5], 6.0, rtol=1e-3)
     assert np.delete(fits, 5).max() < 3.0
@@ -188,9 +203,8 @@ def test_two_lines_fit_where_they_meet() -> None:
 def test_a_drop_before_none_is_finitely_larger() -> None:
     losses = np.array([0.5, 0.3, 1e-12, 1e-12, 1e-12, 2e-12, 1e-12, 1e-12])
     spectrum = np.array([0.5, 0.25, 0.25])
-    ratio = compute_features(
-        Evidence((30, 20), np.arange(1, 9), losses, losses, spectrum, spectrum)
-    ).drop_ratio
+    whitened = WhitenedSpectrum((30, 20), spectrum)
+    ratio = compute_features(Evidence((30, 20), np.arange(1, 9), losses, spectrum, whitened)).drop_ratio
     assert 1e5 < ratio[2] < np.inf
     assert_allclose(ratio[3:-1], 1.0)
 
@@ -211,17 +225,17 @@ def evidence_by_svd(X: np.ndarray, largest: int) -> Evidence:
     squares /= squares.sum()
     losses = 1.0 - np.cumsum(squares)[:largest]
     spectrum = squares[: largest + 10]
-    return Evidence(X.shape, np.arange(1, largest + 1), losses, losses, spectrum, spectrum)
+    whitened = WhitenedSpectrum(X.shape, spectrum)
+    return Evidence(X.shape, np.arange(1, largest + 1), losses, spectrum, whitened)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("shape", [(200, 100), (400, 400), (1000, 100), (100, 1000)])
 def test_noise_ends_at_its_edge(shape: tuple[int, int], noise: str) -> None:
     """About one for noise, beyond the mean, which is rank one; and less as more of the noise is fitted."""
-    features = compute_features(evidence_by_svd(NOISES[noise](np.random.default_rng(0), shape), 8))
-    first = features.noise_ratio_before[0] if noise == "normal" else features.noise_ratio[0]
-    assert 0.85 < first < 1.1
-    assert 0.85 < features.rank_one_noise_ratio < 1.1
+    evidence = evidence_by_svd(NOISES[noise](np.random.default_rng(0), shape), 8)
+    features = compute_features(evidence)
+    assert 0.85 < evidence.whitened.ratios[0 if noise == "normal" else 1] < 1.1
     assert (features.noise_ratio > 0.8).all()
     assert (features.noise_ratio[1:] < 1.05).all()
 
@@ -232,7 +246,6 @@ def test_noise_ends_at_its_edge_along_a_path(shape: tuple[int, int]) -> None:
     evidence = rank_path(X, max_rank=10, engine="direct", equilibrate=True, random_state=0).evidence
     assert evidence is not None
     assert 0.85 < compute_features(evidence).noise_ratio[0] < 1.15
-    assert 0.85 < compute_features(evidence).rank_one_noise_ratio < 1.15
 
 
 def test_structure_stands_out_of_the_edge_until_it_is_explained() -> None:
@@ -247,5 +260,17 @@ def test_nothing_left_is_like_noise() -> None:
     """Rounding errors have no edge."""
     X = make_low_rank(40, 30, rank=3, noise=0.0, random_state=0)[0]
     features = compute_features(evidence_by_svd(X, 10))
-    assert_array_equal(features.noise_ratio[2:], 1.0)
+    assert (features.noise_ratio[2:] < 1e-6).all()
     assert (features.noise_ratio[:2] > 1.5).all()
+
+
+def test_what_components_cannot_do_is_not_noise() -> None:
+    """Two directions explain all but noise, but it takes four components to do it."""
+    shape, losses = (60, 40), np.array([0.5, 0.3, 0.2, 0.1, 0.098, 0.096, 0.094, 0.092])
+    spectrum = np.append([0.5, 0.4], np.full(10, 0.002))
+    evidence = Evidence(shape, np.arange(1, 9), losses, spectrum, WhitenedSpectrum(shape, spectrum))
+    assert evidence.whitened.count_above() == 2
+    features = compute_features(evidence)
+    assert_allclose(features.noise_ratio[1:3], 0.1 / 0.002 / 2.0)
+    assert (features.noise_ratio[3:] < 1.0).all()
+    assert features.fall.argmax() + 1 == 4

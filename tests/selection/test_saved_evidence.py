@@ -23,10 +23,9 @@ def path(low_rank: np.ndarray) -> RankPath:
 
 
 def same_evidence(one: Evidence, other: Evidence) -> bool:
-    columns = ("ranks", "losses", "losses_of_X", "spectrum", "spectrum_of_X")
-    return (one.shape, one.complete) == (other.shape, other.complete) and all(
-        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in columns
-    )
+    columns = [[e.ranks, e.losses, e.spectrum, e.whitened.squares] for e in (one, other)]
+    rest = [(e.shape, e.complete, e.whitened.shape, e.whitened.clipped) for e in (one, other)]
+    return rest[0] == rest[1] and all(a.tobytes() == b.tobytes() for a, b in zip(*columns, strict=True))
 
 
 @pytest.mark.parametrize("complete", [True, False])
@@ -71,6 +70,12 @@ def test_a_file_without_evidence_still_loads(path: RankPath, tmp_path: Path) -> 
         lambda header: header["evidence"].pop("spectrum"),
         lambda header: header.update(evidence=[1, 2, 3]),
         lambda header: header["evidence"].update(spectrum=[[1.0], [1.0, 2.0]]),
+        lambda header: header["evidence"].pop("whitened"),
+        lambda header: header["evidence"]["whitened"].update(squares=[np.nan]),
+        lambda header: header["evidence"]["whitened"].update(squares="many"),
+        lambda header: header["evidence"]["whitened"].update(shape=[60]),
+        lambda header: header["evidence"]["whitened"].update(shape=[60, -40]),
+        lambda header: header["evidence"]["whitened"].update(clipped=1),
     ],
 )
 def test_damaged_evidence_is_refused(change: Change, path: RankPath, tmp_path: Path) -> None:

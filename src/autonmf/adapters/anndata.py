@@ -94,9 +94,7 @@ def _find_matrix(adata: AnnData, layer: str | None, *, whole: bool) -> Any:
         known = ", ".join(map(repr, adata.layers)) or "none"
         raise KeyError(f"adata has no layer {layer!r}; its layers: {known}")
     if layer is None and adata.isbacked and not whole:
-        raise ValueError(
-            "mask_var needs X in memory, and adata was opened in backed mode: pass adata.to_memory()"
-        )
+        raise ValueError("mask_var needs X in memory, but adata is in backed mode: pass adata.to_memory()")
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
         raise ValueError("adata has no X: choose one of its layers with layer=")
@@ -104,7 +102,6 @@ def _find_matrix(adata: AnnData, layer: str | None, *, whole: bool) -> Any:
 
 
 def _check_mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
-    """The mask of the genes to use."""
     if mask_var is None:
         return None
     if isinstance(mask_var, str):
@@ -124,7 +121,7 @@ def _check_mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
 
 
 def _make_record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]:
-    """The results beside the factors, in types that .h5ad and zarr can store."""
+    """The results without the factors, in types that .h5ad and zarr can store."""
     path, estimate = model.path_, model.rank_estimate_
     record = {
         "params": _drop_none(where | path.settings | {"max_rank": int(path.ranks.max())}),

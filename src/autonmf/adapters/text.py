@@ -64,13 +64,9 @@ def top_words(
 
 
 def _find_names(model: Any, estimator: Any) -> Any:
-    """The feature names, from the pipeline or the estimator."""
     if model is not estimator and len(model) > 1:
         return np.asarray(model[:-1].get_feature_names_out())
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        raise ValueError(
-            "the feature names are unknown: pass feature_names, for example "
-            "vectorizer.get_feature_names_out()"
-        )
+        raise ValueError("pass feature_names, for example vectorizer.get_feature_names_out()")
     return np.asarray(names)

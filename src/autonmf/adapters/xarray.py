@@ -54,9 +54,7 @@ def nmf(
 
     across, of_sample = _split_dimensions(data, features)
     if data.chunks is not None:
-        raise ValueError(
-            "data is chunked and would have to be loaded: pass data.load() if it fits into memory"
-        )
+        raise ValueError("data is chunked and would be loaded: pass data.load() if it fits into memory")
     n = prod(data.sizes[name] for name in across)
     model = AutoNMF(random_state=0) if model is None else model
     W = np.asarray(model.fit_transform(data.transpose(*across, *of_sample).to_numpy().reshape(n, -1)))
@@ -80,7 +78,6 @@ def nmf(
 def _split_dimensions(
     data: DataArray, features: Hashable | Sequence[Hashable] | None
 ) -> tuple[list[Hashable], list[Hashable]]:
-    """The sample dimensions and the feature dimensions."""
     if data.ndim < 2:
         raise ValueError(f"data must have at least two dimensions, got {data.dims}")
     if features is None:
@@ -92,14 +89,10 @@ def _split_dimensions(
         raise ValueError(f"data has no dimension {unknown[0]!r}; its dimensions: {data.dims}")
     across = [name for name in data.dims if name not in of_sample]
     if not (across and of_sample):
-        raise ValueError(
-            f"features={features!r} leaves no dimension for {'samples' if of_sample else 'features'}"
-        )
+        raise ValueError(f"features={features!r} leaves none for {'samples' if of_sample else 'features'}")
     taken = [name for name in NEW if name in data.coords or name in data.dims]
     if taken:
-        raise ValueError(
-            f"data already has {taken[0]!r}, which is a dimension of the result: rename it first"
-        )
+        raise ValueError(f"data already has {taken[0]!r}, a dimension of the result: rename it first")
     return across, of_sample
 
 

@@ -6,10 +6,9 @@ prior with shape a and scale b. The negative log posterior is
 .. math:: \frac1{2\varphi}\|X-UV^\top\|_F^2
     + \sum_j\Bigl[\frac{f(U_j)+f(V_j)+b}{\lambda_j} + c\log\lambda_j\Bigr],
 
-with :math:`f(B)=\tfrac12\|B\|_2^2` and :math:`c=\tfrac{n+m}2+a+1` for half-normal entries ("l2"), or
-:math:`f(B)=\|B\|_1` and :math:`c=n+m+a+1` for exponential ones ("l1"). Its minimiser over :math:`\lambda_j`
-is :math:`(f(U_j)+f(V_j)+b)/c`: a component that is not needed shrinks until :math:`\lambda_j` reaches its
-bound b/c.
+with :math:`f(B)=\|B\|_1` and :math:`c=n+m+a+1` for the exponential prior of their l1-ARD. Its minimiser over
+:math:`\lambda_j` is :math:`(f(U_j)+f(V_j)+b)/c`: a component that is not needed shrinks until
+:math:`\lambda_j` reaches its bound b/c.
 
 V. Y. F. Tan and C. Févotte, Automatic relevance determination in nonnegative matrix factorization with the
 β-divergence, IEEE Trans. Pattern Anal. Mach. Intell. 35 (2013).
@@ -37,42 +36,8 @@ from autonmf.selection import RankEstimate
 RELEVANT = 0.1
 """A component counts if λ_j exceeds its bound by more than this fraction."""
 
-UNSETTLED = 1e-3
+NOT_CONVERGED = 1e-3
 """λ_j has not converged if it changes by more than this fraction in an iteration."""
-
-
-class HalfNormal:
-    """l2-ARD: Σ w_j f is a ridge for each column, added to the diagonal of CᵀC."""
-
-    def size(self, block: Array) -> Array:
-        """The penalty f of each column."""
-        return np.asarray(0.5 * np.square(block).sum(axis=0))
-
-    def constants(self, length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
-        """(b, c), with b such that the prior mean of an entry of X is ``mean`` (method of moments)."""
-        return np.pi * (shape - 1) * mean / (2 * rank), 0.5 * length + shape + 1
-
-    def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
-        """One HALS sweep on ½‖X - BCᵀ‖² + Σ w_j f(B_j), in place."""
-        kernels.hals_sweeps(block, product, gram + np.diag(weights), 0.0, 1)
-
-
-class Exponential:
-    """l1-ARD: Σ w_j f is linear and is subtracted from X C."""
-
-    def size(self, block: Array) -> Array:
-        return np.asarray(block.sum(axis=0))
-
-    def constants(self, length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
-        return float(np.sqrt((shape - 1) * (shape - 2) * mean / rank)), length + shape + 1
-
-    def sweep(self, block: Array, product: Array, gram: Array, weights: Array) -> None:
-        kernels.hals_sweeps(block, product - weights, gram, 0.0, 1)
-
-
-Prior = HalfNormal | Exponential
-
-PRIORS: dict[str, Prior] = {"l1": Exponential(), "l2": HalfNormal()}
 
 
 @dataclass(frozen=True)
@@ -80,23 +45,25 @@ class Posterior:
     """The negative log posterior and its descent."""
 
     data: Data
-    prior: Prior
     dispersion: float  # φ, the variance of the noise
     b: float
     c: float
 
     def scales(self, U: Array, V: Array) -> Array:
         """The minimising λ for given factors."""
-        return np.asarray((self.prior.size(U) + self.prior.size(V) + self.b) / self.c)
+        return np.asarray((U.sum(axis=0) + V.sum(axis=0) + self.b) / self.c)
 
     def relevance(self, scales: Array) -> Array:
         """How far λ is above its bound b/c, as a fraction of it."""
         return np.asarray(scales * self.c / self.b - 1.0)
 
     def update_block(self, block: Array, product: Array, gram: Array, scales: Array) -> Array:
-        """Minimise over one column of a block after the other, with the other block and λ fixed."""
+        """Minimise over one column of a block after the other, with the other block and λ fixed.
+
+        The penalty φ‖B_j‖₁/λ_j is linear: it is subtracted from X C.
+        """
         block = np.array(block, order="F")
-        self.prior.sweep(block, product, gram, self.dispersion / scales)
+        kernels.hals_sweeps(block, product - self.dispersion / scales, gram, 0.0, 1)
         return block
 
     def step(self, U: Array, V: Array, scales: Array) -> tuple[Array, Array, Array]:
@@ -105,12 +72,16 @@ class Posterior:
         return U, V, self.scales(U, V)
 
 
+def prior_constants(length: int, shape: float, mean: float, rank: int) -> tuple[float, float]:
+    """(b, c), with b such that the prior mean of an entry of X is ``mean`` (method of moments)."""
+    return float(np.sqrt((shape - 1) * (shape - 2) * mean / rank)), length + shape + 1
+
+
 def ard_nmf(
     X: Any,
     *,
     max_rank: int | None = None,
     random_state: Seed = None,
-    prior: str = "l1",
     noise: float | None = None,
     shape: float = 5.0,
     tol: float = 1e-5,
@@ -120,14 +91,10 @@ def ard_nmf(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-        Nonnegative data.
+    X, random_state
+        As in `bic`.
     max_rank : int, optional
         Initial number of components. Default: min(⌈min(n, m)/2⌉, 50).
-    random_state : int, generator or None
-        Seed.
-    prior : {"l1", "l2"}
-        Exponential or half-normal entries.
     noise : float, optional
         Standard deviation √φ of the noise. None: estimated from the median singular value, as in `svht`.
     shape : float
@@ -152,8 +119,6 @@ def ard_nmf(
     3
     """
     data = as_data(X)
-    if prior not in PRIORS:
-        raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {prior!r}")
     if not shape > 2 or max_iter < 1:
         raise ValueError(f"shape > 2 and max_iter >= 1 are needed, got {shape} and {max_iter}")
     rank = upper_bound(data.shape, max_rank)
@@ -166,10 +131,10 @@ def ard_nmf(
         n, m = matrix.shape
         ones = (np.ones((size, 1), view.scaled.dtype, order="F") for size in (n, m))
         mean = dot(next(ones), view.scaled.right(next(ones))) / (n * m)
-        b, c = PRIORS[prior].constants(n + m, shape, mean, rank)
+        b, c = prior_constants(n + m, shape, mean, rank)
         # φ must be positive: without noise it is that of rounding errors.
         dispersion = max((sigma / view.scaling.unit) ** 2, 1e-12)
-        posterior = Posterior(matrix, PRIORS[prior], dispersion, b, c)
+        posterior = Posterior(matrix, dispersion, b, c)
         U, V = FROBENIUS.initialize(matrix, rank, "random", start)
         scales = posterior.scales(U, V)
         for _ in range(max_iter):
@@ -181,7 +146,7 @@ def ard_nmf(
     relevance = np.sort(posterior.relevance(scales))[::-1]
     kept = max(1, int((relevance > RELEVANT).sum()))
     warnings = []
-    if change > UNSETTLED:
+    if change > NOT_CONVERGED:
         warnings.append(f"ARD did not converge in max_iter={max_iter} iterations: raise max_iter")
     if kept == len(relevance) > 1:
         warnings.append(f"none of the {kept} components was removed: raise max_rank or noise")
@@ -189,7 +154,7 @@ def ard_nmf(
         warnings.append("every component was removed: X looks like noise with this prior")
     return RankEstimate(
         rank=kept,
-        rule=f"ard-{prior}",
+        rule="ard",
         why=f"{kept} of {len(relevance)} components remain relevant (noise level {sigma:.3g})",
         evidence={"rank": np.arange(1, len(relevance) + 1), "relevance": relevance},
         plausible=(kept,),

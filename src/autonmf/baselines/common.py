@@ -91,7 +91,11 @@ def singular_values(data: Data) -> Array:
         data = data.T
     with one_pool():
         by_rows = data.shape[0] >= data.shape[1]
-        gram = data.map_blocks(_multiply_block, None)[1] if by_rows else _multiply_columns(data)
+        gram = (
+            data.map_blocks(_multiply_block, None)[1]
+            if by_rows
+            else sum(columns @ columns.T for columns in _columns(data))
+        )
         squares = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
         if np.median(squares) > 1e-10 * squares[0]:
             return np.asarray(np.sqrt(squares))
@@ -118,10 +122,6 @@ def _columns(data: Data) -> Iterator[Array]:
         selection = np.zeros((m, stop - start), dtype=data.dtype, order="F")
         selection[np.arange(start, stop), np.arange(stop - start)] = 1.0
         yield np.asarray(data.right(selection), dtype=np.float64)
-
-
-def _multiply_columns(data: Data) -> Array:
-    return np.asarray(sum(columns @ columns.T for columns in _columns(data)))
 
 
 def _reduce_columns(data: Data) -> Array:

@@ -54,8 +54,8 @@ def cross_validate(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-        Nonnegative data.
+    X, random_state
+        As in `bic`.
     kind : {"wold", "bicv"}
         "wold" holds out random entries, one fold at a time, and fits the others (Wold, 1978; see
         `autonmf.baselines.wold`). "bicv" holds out a block, the intersection of some rows and columns, and
@@ -71,8 +71,6 @@ def cross_validate(
         Stopping criterion of the fits to the remaining entries: a relative decrease of the loss below
         ``tol``. More iterations cost time and mostly raise the error of ranks that are too large. Not used
         by "bicv", which fits its blocks with `rank_path`.
-    random_state : int, generator or None
-        Seed.
 
     Returns
     -------
@@ -134,9 +132,7 @@ def _bicv_errors(
         rows, columns = ((np.flatnonzero(mask), np.flatnonzero(~mask)) for mask in held_out)
         A, B, C, D = (submatrix(data, some, others) for some in rows for others in columns)
         if D.squared_norm() == 0.0:
-            raise ValueError(
-                "all entries that are not held out are zero, so there is nothing to fit; use fewer folds"
-            )
+            raise ValueError("all entries that are not held out are zero: use fewer folds")
         last = min(int(ranks[-1]), *D.shape)
         options = PathOptions(
             max_rank=last,
@@ -151,8 +147,6 @@ def _bicv_errors(
 def _standard_error(values: Array) -> Array:
     """The standard error of the mean over the folds (rows)."""
     folds = len(values)
-    if folds == 1:
-        return np.zeros(values.shape[1])
     exponent = np.frexp(np.nanmax(np.abs(values)))[1]  # squares of huge errors would overflow
     deviation = np.ldexp(values, -exponent).std(axis=0, ddof=1)
     return np.asarray(np.ldexp(deviation, exponent) / np.sqrt(folds))

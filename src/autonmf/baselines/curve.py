@@ -5,6 +5,8 @@ RSS = :math:`\|X-UV^\top\|_F^2` alone, and
 
 .. math:: \mathrm{BIC}(r) = nm\,\log\frac{\mathrm{RSS}(r)}{nm} + r(n+m-1)\log(nm).
 
+For counts, with the Poisson likelihood, the first term is 2D(r) with the Kullback-Leibler loss D.
+
 A component has n + m parameters, less one because :math:`cU_j` and :math:`V_j/c` are the same component. The
 number of parameters grows with the data, which the derivation of Schwarz does not cover: the criterion is a
 heuristic here.
@@ -41,13 +43,18 @@ INCOMPLETE = "the path is incomplete"
 
 
 def loss_curve(
-    X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
+    X: Any,
+    *,
+    max_rank: int | None = None,
+    random_state: Seed = None,
+    path: RankPath | None = None,
+    beta_loss: str | float = "frobenius",
 ) -> RankPath:
     """The path given, or a path of X from ``max_rank`` down to one with every loss evaluated on X."""
     if path is not None:
         return path
     data = as_data(X)
-    found = rank_path(data, max_rank, random_state=random_state)
+    found = rank_path(data, max_rank, beta_loss=beta_loss, random_state=random_state)
     return evaluate_on_X(found, data, found.ranks)
 
 
@@ -58,10 +65,16 @@ def gaussian_bic(losses: Array, ranks: Array, shape: tuple[int, int]) -> Array:
     return np.asarray(entries * np.log(2.0 * losses / entries) + ranks * (n + m - 1) * np.log(entries))
 
 
+def poisson_bic(losses: Array, ranks: Array, shape: tuple[int, int]) -> Array:
+    """BIC of fits to counts with these Kullback-Leibler losses, half of the deviance."""
+    n, m = shape
+    return np.asarray(2.0 * losses + ranks * (n + m - 1) * np.log(n * m))
+
+
 def bic(
     X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
 ) -> RankEstimate:
-    """The rank with the lowest Gaussian BIC.
+    """The rank with the lowest BIC, of Gaussian errors or, on a path of the Kullback-Leibler loss, of counts.
 
     Parameters
     ----------
@@ -88,9 +101,11 @@ def bic(
     3
     """
     curve = loss_curve(X, max_rank=max_rank, random_state=random_state, path=path)
-    # An exact fit has no variance: all such ranks get the same loss, that of rounding errors.
-    losses = np.maximum(curve.losses, NEGLIGIBLE * 0.5 * curve.squared_norm)
-    values = gaussian_bic(losses, curve.ranks, curve.shape)
+    if curve.beta_loss == "kullback-leibler":
+        values = poisson_bic(curve.losses, curve.ranks, curve.shape)
+    else:  # an exact fit has no variance: all such ranks get the same loss, that of rounding errors
+        losses = np.maximum(curve.losses, NEGLIGIBLE * 0.5 * curve.squared_norm)
+        values = gaussian_bic(losses, curve.ranks, curve.shape)
     best = int(np.argmin(values))
     rank = int(curve.ranks[best])
     warnings = [] if curve.complete else [INCOMPLETE]

@@ -34,9 +34,16 @@ def by_rule(rule: str, tau: float | None = None) -> Method:
     return choose
 
 
-def automatic(X: Any, *, max_rank: int | None = None, random_state: Seed = None) -> RankEstimate:
+def automatic(
+    X: Any,
+    *,
+    max_rank: int | None = None,
+    random_state: Seed = None,
+    beta_loss: str | float = "frobenius",
+) -> RankEstimate:
     """The default rule of `AutoNMF`, on the path of X with equilibrated rows and columns."""
-    return select_rank(rank_path(X, max_rank, equilibrate=True, random_state=random_state), "auto")
+    path = rank_path(X, max_rank, beta_loss=beta_loss, equilibrate=True, random_state=random_state)
+    return select_rank(path, "auto")
 
 
 def reads_path(method: Method) -> bool:

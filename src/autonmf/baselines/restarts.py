@@ -49,12 +49,8 @@ def stability(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-        Nonnegative data.
-    max_rank : int, optional
-        Largest rank of the paths. Default: min(⌈min(n, m)/2⌉, 50).
-    random_state : int, generator or None
-        Seed.
+    X, max_rank, random_state
+        As in `bic`.
     statistic : {"silhouette", "cophenetic"}
         "silhouette": the components of all runs are clustered, with one component of each run per cluster,
         and the lowest mean silhouette of a cluster is taken (NMFk; Alexandrov et al., 2013). "cophenetic":

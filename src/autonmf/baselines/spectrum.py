@@ -75,8 +75,8 @@ def svht(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-        Nonnegative data.
+    X
+        As in `bic`.
     noise : float, optional
         Standard deviation of the noise. None: estimated from the median singular value.
     max_rank, random_state
@@ -149,12 +149,10 @@ def parallel_analysis(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-        Nonnegative data. Its columns are permuted.
+    X, random_state
+        As in `bic`.
     max_rank : int, optional
         Number of singular values to compare. Default: min(⌈min(n, m)/2⌉, 50).
-    random_state : int, generator or None
-        Seed.
     n_permutations : int
         Number of permuted copies of X, made one at a time.
     quantile : float
@@ -175,9 +173,7 @@ def parallel_analysis(
     """
     data = as_data(X)
     if n_permutations < 1 or not 0 < quantile <= 1:
-        raise ValueError(
-            f"n_permutations >= 1 and 0 < quantile <= 1 are needed, got {n_permutations} and {quantile}"
-        )
+        raise ValueError(f"need n_permutations >= 1 and 0 < quantile <= 1, got {n_permutations}, {quantile}")
     count = upper_bound(data.shape, max_rank)
     shuffle, sketch = as_generator(random_state).spawn(2)
     with one_pool():

@@ -87,9 +87,7 @@ class TrainingData:
             for block in row_blocks(self.folds.shape)
         )
         if not highest > 0:
-            raise ValueError(
-                "all entries that are not held out are zero, so there is nothing to fit; use fewer folds"
-            )
+            raise ValueError("all entries that are not held out are zero: use fewer folds")
 
         squares, count = replace(self, scale=highest)._sum(
             lambda piece: (squared_sum(piece.mask(piece.X)), (~piece.held_out).sum())

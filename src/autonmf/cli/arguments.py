@@ -107,7 +107,6 @@ class Input:
 
     @property
     def name(self) -> str:
-        """The name of the matrix in messages."""
         return "standard input" if self.file == STREAM else self.file.name
 
     @property
@@ -156,7 +155,6 @@ class Search:
     checkpoint: Path | None = _search("Save progress here; the same command resumes from it.", metavar="FILE")
 
     def path_options(self, **more: Any) -> PathOptions:
-        """The options of the path."""
         from autonmf.path import PathOptions
 
         names = ("max_rank", "beta_loss", "solver", "grid", "n_starts", "checkpoint")
@@ -172,9 +170,7 @@ class Search:
         """Refuse wrong or contradictory options before anything is read."""
         rank = self.n_components
         if rank is not None and self.max_rank is not None and self.max_rank < rank:
-            raise Failure(
-                f"--n-components {rank} is more than --max-rank {self.max_rank}; raise --max-rank", BAD_USAGE
-            )
+            raise Failure(f"--n-components {rank} is too large: raise --max-rank {self.max_rank}", BAD_USAGE)
         if self == Search(n_components=rank, seed=self.seed, checkpoint=self.checkpoint):
             return  # nothing to check, so PathOptions need not be imported
         try:
@@ -184,9 +180,7 @@ class Search:
 
                 check_rule(rule["rule"], rule.get("tau"))
         except ValueError as error:
-            raise Failure(
-                name_options(str(error), *(each.name for each in fields(self))), BAD_USAGE
-            ) from error
+            raise Failure(name_options(str(error), *vars(self)), BAD_USAGE) from error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,9 +39,7 @@ def explain_errors(attempt: str) -> Iterator[None]:
     except ReadError as error:
         raise Failure(str(error)) from error
     except MemoryError as error:
-        raise Failure(
-            f"cannot {attempt}: not enough memory. Use fewer rows, float32 or a sparse file."
-        ) from error
+        raise Failure(f"cannot {attempt}: not enough memory. Use fewer rows or a sparse file.") from error
     except OSError as error:
         raise Failure(f"cannot {attempt}: {error.strerror or error}") from error
     except (ValueError, TypeError, ArithmeticError) as error:

@@ -107,9 +107,9 @@ def _details(found: Factorisation, folder: Folder | None) -> Iterator[str]:
     yield f"relative loss {found.relative_loss:.3g}, {found.n_iter} iterations, {found.seconds:.1f} s"
     others = [rank for rank in found.estimate.plausible if rank != found.rank] if found.estimate else []
     if others:
-        from autonmf.report.wording import ranges
+        from autonmf.selection.automatic import format_intervals
 
-        yield f"also plausible: rank {ranges(others)}"
+        yield f"also plausible: rank {format_intervals(others)}"
     if folder is None:
         yield "Nothing was written: add --out FOLDER to save the factors."
         return

@@ -64,7 +64,6 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
 
 
 def _stem(source: Input) -> str:
-    """The name of a file without its extensions."""
     if source.file == STREAM:
         return "standard-input"
     return source.file.name.removesuffix(".gz").rpartition(".")[0] or source.file.name
@@ -75,9 +74,7 @@ def _check_target(target: Path, page: Page) -> None:
         if page.json:
             raise Failure("--out - prints the page and --json a summary: choose one of them", BAD_USAGE)
         if sys.stdout.isatty():
-            raise Failure(
-                "--out - prints a page of several megabytes: redirect it to a file or a program", BAD_USAGE
-            )
+            raise Failure("--out - prints a page of several megabytes: redirect it to a file", BAD_USAGE)
         return
     with explain_errors(f"write {target}"):
         is_folder, exists = target.is_dir(), target.exists()
@@ -131,7 +128,6 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
 
 
 def _write_loading(source: Input) -> tuple[str, ...]:
-    """The lines of Python that load X."""
     from_stream = source.file == STREAM
     given = {"variable": source.var, "header": source.header, "labels": source.labels}
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)

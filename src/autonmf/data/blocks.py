@@ -14,8 +14,8 @@ from autonmf.data.protocol import Data, RowBlocks, is_sparse, row_blocks
 from autonmf.data.scaling import Scaled, Scaling
 from autonmf.data.sparse import Sparse
 
-COUNT = 16
-"""Blocks: enough to keep a few threads busy to the end, few enough to be large."""
+COUNT, ENTRIES = 16, 1 << 13
+"""Blocks: enough to keep a few threads busy to the end, each with at least so many entries."""
 
 
 class InBlocks(RowBlocks):
@@ -24,14 +24,16 @@ class InBlocks(RowBlocks):
     def __init__(self, X: Any, weights: Array | Masked | MaskedSparse | None) -> None:
         self.shape = X.shape[0], X.shape[1]
         self.dtype = X.dtype
+        self.sparse = is_sparse(X)
         self.complete = weights is None
         self._weights = weights
-        rows = X.indptr.astype(np.int64) if is_sparse(X) else X.shape[1] * np.arange(len(X) + 1)
+        rows = X.indptr.astype(np.int64) if self.sparse else X.shape[1] * np.arange(len(X) + 1)
         # As many entries in each block; which rows it has depends on X alone.
-        ends = np.searchsorted(rows, np.linspace(0, rows[-1], COUNT + 1)[1:-1])
+        count = min(COUNT, 1 + int(rows[-1]) // ENTRIES)
+        ends = np.searchsorted(rows, np.linspace(0, rows[-1], count + 1)[1:-1])
         edges = np.unique(np.concatenate([[0], ends, [self.shape[0]]]))
         self._rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
-        self._parts = {rows.start: X[rows] for rows in self._rows}
+        self._parts = {rows.start: _cut(X, rows) for rows in self._rows}
 
     @property
     def blocks(self) -> list[slice]:
@@ -66,6 +68,17 @@ def cut_into_blocks(data: Data, dtype: Any) -> tuple[InBlocks, InBlocks] | None:
     weights = None if isinstance(inner, Dense) else np.ascontiguousarray(inner.weights)
     columns = None if weights is None else np.ascontiguousarray(weights.T)
     return InBlocks(X, weights), InBlocks(np.ascontiguousarray(X.T), columns)
+
+
+def _cut(X: Any, rows: slice) -> Any:
+    """Rows of X, in the memory of X."""
+    if not is_sparse(X):
+        return X[rows]
+    a, b = int(X.indptr[rows.start]), int(X.indptr[rows.stop])
+    part = type(X)((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices = X.data[a:b], X.indices[a:b]  # the constructor would copy short slices
+    part.indptr = X.indptr[rows.start : rows.stop + 1] - X.indptr[rows.start]
+    return part
 
 
 def _divide(sparse: Sparse, scaling: Scaling, dtype: Any) -> Any:

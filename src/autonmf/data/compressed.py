@@ -8,15 +8,14 @@ and only adds to ‖X‖². Only the Frobenius loss can use it.
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from autonmf._types import Array
 from autonmf.data.factors import RemoteFactor, as_factor, cross, gram, persist, triangle
-from autonmf.data.protocol import Block, BlockFunction, Data, no_weights, row_blocks
+from autonmf.data.protocol import Block, BlockFunction, Data, RowBlocks, no_weights, row_blocks
 
 OVERSAMPLE = 10
 """Columns beyond the largest rank."""
@@ -28,14 +27,14 @@ WELL_CONDITIONED = 1e3
 """The Gram matrix of columns with this condition gives a basis to ten digits at once."""
 
 
-class Compressed:
+class Compressed(RowBlocks):
     """L Rᵀ in place of X. L has orthonormal columns; R = XᵀL.
 
     Products have the precision of the factor: L and R are kept in double precision, and in single precision
     too where ``dtype`` is float32.
     """
 
-    complete = True
+    parallel = False  # the products of a block are
 
     def __init__(self, L: Any, R: Array, squared_norm: float, dtype: Any = np.float64) -> None:
         self.L = L  # n x k
@@ -59,6 +58,12 @@ class Compressed:
         """‖X‖² of the matrix that was compressed."""
         return self._squared_norm
 
+    @property
+    def spectrum(self) -> Array:
+        """The leading squared singular values of X, decreasing, as fractions of ‖X‖²."""
+        squares = np.linalg.eigvalsh(self.R.T @ self.R)[::-1]
+        return np.maximum(squares, 0.0) / (self._squared_norm or 1.0)
+
     def right(self, V: Any) -> Any:
         (L, _), (_, R) = self._in(V.dtype)
         return _expand(cross(V, R), L)
@@ -79,23 +84,17 @@ class Compressed:
         inside = float(np.sum(gram(self.L) * gram(self.R), dtype=np.float64))
         return max(self._squared_norm - inside, 0.0) + within
 
-    def completed_at(self, U: Array, V: Array) -> Self:
-        return self
+    @property
+    def blocks(self) -> list[slice]:
+        return list(row_blocks((self.shape[0], self.R.shape[1])))
+
+    def read(self, rows: slice) -> Array:
+        return np.asarray(self.L[rows] @ self.R.T)
 
     def map_blocks(self, function: BlockFunction, U: Array | None, *shared: Any) -> tuple[Any, Any]:
         if isinstance(self.L, RemoteFactor):
             return self.L.map_blocks(_expand_block, U, function, self.R, *shared)
-        parts, sums = [], []
-        for rows in row_blocks((self.shape[0], self.R.shape[1])):
-            block = Block(rows, partial(self._read, rows), no_weights)
-            part, total = function(block, None if U is None else U[rows], *shared)
-            parts.append(part)
-            sums.append(total)
-        whole = None if parts[0] is None else np.asfortranarray(np.concatenate(parts))
-        return whole, None if sums[0] is None else sum(sums[1:], start=sums[0])
-
-    def _read(self, rows: slice) -> Array:
-        return np.asarray(self.L[rows] @ self.R.T)
+        return super().map_blocks(function, U, *shared)
 
     def bound_error(self, U: Array, V: Array) -> float:
         """‖X - LRᵀ‖ ‖(I - LLᵀ)UVᵀ‖: a bound of |⟨X - LRᵀ, UVᵀ⟩|, because Lᵀ(X - LRᵀ) is zero."""

@@ -103,7 +103,11 @@ def scale_rows(A: Any, scales: Any) -> Any:
     """diag(scales) A in the precision of A; ``scales`` is n x 1, or one number."""
     remote = _remote(A, scales)
     if remote is not None:
-        return remote.map(_multiply, A, scales) if np.ndim(scales) else scale_columns(A, _plain(scales, A))
+        return (
+            remote.map(_multiply, A, scales)
+            if np.ndim(scales)
+            else scale_columns(A, np.asarray(scales, A.dtype))
+        )
     return _multiply(A, scales)
 
 
@@ -159,10 +163,6 @@ def _remote(*args: Any) -> RemoteFactor | None:
         if isinstance(arg, RemoteFactor):
             return arg
     return None
-
-
-def _plain(scales: Any, A: Any) -> Array:
-    return np.asarray(scales, dtype=A.dtype)
 
 
 def _multiply(A: Array, scales: Any) -> Array:

@@ -19,7 +19,7 @@ import numpy as np
 
 from autonmf._threads import each
 from autonmf._types import Array, cached_property
-from autonmf.data.protocol import Data, RowBlocks, squared_sum, sum_in_groups
+from autonmf.data.protocol import Block, Data, RowBlocks, square, squared_sum, sum_in_groups
 from autonmf.data.scaling import unscale
 from autonmf.data.sparse import Sparse
 
@@ -40,7 +40,6 @@ class Masked(RowBlocks):
 
     @property
     def T(self) -> Masked:
-        """Xᵀ, which shares the memory of X."""
         return Masked(self.X.T, self.weights.T)
 
     @property
@@ -58,7 +57,7 @@ class Masked(RowBlocks):
 
     @cached_property
     def _squared_norm(self) -> float:
-        return float(self.map_blocks(lambda block, _: (None, block.squares().sum()), None)[1])
+        return float(self.map_blocks(_sum_squares, None)[1])
 
     def right(self, V: Array) -> Array:
         transposed = np.empty((V.shape[1], self.shape[0]), dtype=np.result_type(self.dtype, V))
@@ -156,7 +155,6 @@ class MaskedSparse(RowBlocks):
 
     @property
     def T(self) -> MaskedSparse:
-        """Xᵀ, which shares the memory of X."""
         return MaskedSparse(self.known.X.T, self.missing.T)
 
     @property
@@ -217,3 +215,7 @@ def _positions(pattern: Any) -> tuple[Array, Array]:
     """Rows and columns of the stored entries, in the order in which they are stored."""
     entries = pattern.tocoo()
     return entries.row, entries.col
+
+
+def _sum_squares(block: Block, _: None) -> tuple[None, float]:
+    return None, float(square(block.read(), block.read_weights()).sum())

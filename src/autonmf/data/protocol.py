@@ -84,7 +84,6 @@ class Block:
     read_weights: Callable[[], Array | None]  # ω; booleans if entries are only known or missing
 
     def dense(self) -> Array:
-        """X as an ordinary array."""
         return as_array(self.read())
 
     def residual(self, U: Array, V: Array) -> Array:
@@ -96,15 +95,15 @@ class Block:
             difference *= weights if weights.dtype == bool else np.sqrt(weights)
         return np.asarray(difference)
 
-    def squares(self) -> Any:
-        """ω∘X∘X in double precision; sparse if X is."""
-        X, weights = self.read(), self.read_weights()
-        if not isinstance(X, np.ndarray):
-            return X.astype(np.float64).power(2)
-        squares = np.square(X, dtype=np.float64)
-        if weights is not None:
-            squares *= weights
-        return squares
+
+def square(X: Any, weights: Array | None) -> Any:
+    """ω∘X∘X in double precision; sparse if X is."""
+    if not isinstance(X, np.ndarray):
+        return X.astype(np.float64).power(2)
+    squares = np.square(X, dtype=np.float64)
+    if weights is not None:
+        squares *= weights
+    return squares
 
 
 def no_weights() -> None:
@@ -131,7 +130,6 @@ class RowBlocks:
 
     @cached_property
     def blocks(self) -> list[slice]:
-        """The ranges of rows."""
         return list(row_blocks(self.shape, self.block_entries))
 
     def map_blocks(self, function: BlockFunction, U: Array | None, *shared: Any) -> tuple[Any, Any]:
@@ -141,10 +139,11 @@ class RowBlocks:
 
         results = each(apply, self.blocks) if self.parallel else list(map(apply, self.blocks))
         parts, sums = zip(*results, strict=True)
-        return None if parts[0] is None else _stack(parts), None if sums[0] is None else _add_up(sums)
+        rows = None if parts[0] is None else _stack(parts)
+        return rows, None if sums[0] is None else sum(sums[1:], start=sums[0])
 
     def squared_residual(self, U: Array, V: Array) -> float:
-        return float(self.map_blocks(_square_residual, U, V)[1])
+        return float(self.map_blocks(square_residual, U, V)[1])
 
     def completed_at(self, U: Array, V: Array) -> Self:
         return self
@@ -195,17 +194,11 @@ def is_sparse(block: Any) -> bool:
     return bool(sparse.issparse(block))
 
 
-def _square_residual(block: Block, U: Array, V: Array) -> tuple[None, float]:
+def square_residual(block: Block, U: Array, V: Array) -> tuple[None, float]:
+    """‖X - U Vᵀ‖² of a block, for `Data.map_blocks`."""
     return None, squared_sum(block.residual(U, V))
 
 
 def _stack(parts: tuple[Array, ...]) -> Array:
     """Blocks of rows as one array, in the memory order of the blocks."""
     return np.concatenate([part.T for part in parts], axis=1).T
-
-
-def _add_up(sums: tuple[Any, ...]) -> Any:
-    total = sums[0]
-    for other in sums[1:]:
-        total = total + other
-    return total

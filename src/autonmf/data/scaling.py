@@ -26,7 +26,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.factors import map_rows, persist, scale_rows, sum_rows
-from autonmf.data.protocol import Block, BlockFunction, Data, is_sparse, squared_sum
+from autonmf.data.protocol import Block, BlockFunction, Data, is_sparse, square, squared_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +46,18 @@ class Scaling:
     def unit(self) -> float:
         """What every entry is divided by, if that is one number."""
         if not self.is_uniform:
-            raise ValueError("rows and columns have scales of their own: there is no common unit")
+            raise ValueError("rows and columns are scaled differently: there is no common unit")
         return float(self.a * self.b)
 
     def then(self, other: Scaling) -> Scaling:
-        """The scaling that does this one first, and then another one of its result."""
+        """The scaling followed by another."""
         first, second = (other.b, other.a) if self.transposed else (other.a, other.b)
         return Scaling(
             _times(self.a, first), _times(self.b, second), transposed=self.transposed != other.transposed
         )
 
     def apply(self, data: Data) -> Data:
-        """The scaled matrix, without a copy. Data that are scaled already are wrapped anew, never twice."""
+        """The scaled matrix, without a copy. Scaled data are not wrapped twice: the scalings are composed."""
         known = data.squared_norm() / self.unit**2 if self.is_uniform else None
         total = data.scaling.then(self) if isinstance(data, Scaled) else self
         inner = unscale(data)
@@ -95,7 +95,7 @@ class Scaled:
 
     def replace_data(self, data: Data) -> Scaled:
         """The same scales around a copy of X."""
-        return Scaled(data, self.scaling, self._squared_norm)
+        return Scaled(data, self.scaling)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -137,8 +137,8 @@ class Scaled:
         U, V = self.scaling.to_original(U, V)
         if self.scaling.is_uniform:
             return self.data.squared_residual(U, V) / self.scaling.unit**2
-        rows = map_rows(_spread, U, self._rows)
-        both = map_rows(_beside, rows, U)
+        rows = map_rows(_broadcast_scales, U, self._rows)
+        both = map_rows(_prepend_scales, rows, U)
         return float(self.data.map_blocks(_square_residual, both, V, self._columns)[1])
 
     def completed_at(self, U: Array, V: Array) -> Data:
@@ -155,7 +155,7 @@ class Scaled:
         rows, columns = self._rows, self._columns
         if not np.ndim(rows):
             return self.data.map_blocks(_scale_and_apply, U, function, False, columns * rows, *shared)
-        both = rows if U is None else map_rows(_beside, rows, U)
+        both = rows if U is None else map_rows(_prepend_scales, rows, U)
         return self.data.map_blocks(_scale_and_apply, both, function, True, columns, *shared)
 
 
@@ -188,7 +188,7 @@ def sums_of_squares(data: Data, rows: Array | None = None, columns: Array | None
 
 
 def _sum_squares(block: Block, rows: Array | None, columns: Array) -> tuple[Array, Array]:
-    squares = block.squares()
+    squares = square(block.read(), block.read_weights())
     rows = np.ones((squares.shape[0], 1)) if rows is None else rows
     return np.asarray(squares @ columns), np.asarray(squares.T @ rows)
 
@@ -203,8 +203,8 @@ def unit_scaling(data: Data) -> Scaling:
 def equilibration(data: Data) -> Scaling:
     r"""Rows and columns of comparable norm: :math:`X_{ij} / \sqrt{\|X_{i:}\|\,\|X_{:j}\|}`.
 
-    A component that lives in few or low-energy rows and columns (dark water in a scene, a rare cell type) has
-    little energy in X and hardly changes its loss; after equilibration it counts like the others. The rank
+    A component of few or low-energy rows and columns (dark water in a scene, a rare cell type) has little
+    energy in X and hardly changes its loss; after equilibration it counts like the others. The rank
     stays the same. Rows and columns of zeros keep the scale one.
     """
     rows, columns = sums_of_squares(data)
@@ -235,20 +235,20 @@ def _reciprocal(scales: Array) -> Array:
     return np.asarray(1.0 / scales)
 
 
-def _spread(U: Array, scales: Any) -> Array:
+def _broadcast_scales(U: Array, scales: Any) -> Array:
     """Scales as a column with a row for each of U, where they may be one number."""
     return np.broadcast_to(scales, (len(U), 1))
 
 
-def _beside(rows: Array, U: Array) -> Array:
-    """Scales and a factor as one array of the factor's precision or better."""
+def _prepend_scales(rows: Array, U: Array) -> Array:
+    """The scales of the rows as the first column of a factor."""
     return np.hstack([rows, U])
 
 
 def _scale_and_apply(
     block: Block, both: Any, function: BlockFunction, has_rows: bool, columns: Any, *shared: Any
 ) -> tuple[Any, Any]:
-    """``function`` of a block with scaled rows and columns; the scales of rows come beside the factor."""
+    """``function`` of a scaled block; the scales of its rows are the first column of ``both``."""
     rows, U = (both[:, :1], both[:, 1:]) if has_rows else (1.0, both)
     U = None if has_rows and not U.shape[1] else U
     scaled = Block(block.rows, partial(_read_scaled, block, rows, columns), block.read_weights)
@@ -261,7 +261,9 @@ def _read_scaled(block: Block, rows: Any, columns: Any) -> Any:
         a = np.repeat(np.ravel(rows), np.diff(X.indptr)) if np.ndim(rows) else rows
         b = np.ravel(columns)[X.indices] if np.ndim(columns) else columns
         return type(X)(((X.data * (a * b)).astype(X.dtype), X.indices, X.indptr), shape=X.shape)
-    return X * np.asarray(rows, dtype=X.dtype) * np.asarray(columns, dtype=X.dtype).T
+    scaled = X * np.asarray(rows, dtype=X.dtype)
+    scaled *= np.asarray(columns, dtype=X.dtype).T
+    return scaled
 
 
 def _square_residual(block: Block, both: Array, V: Array, columns: Any) -> tuple[None, float]:

@@ -28,7 +28,6 @@ class Sparse(RowBlocks):
 
     @property
     def T(self) -> Sparse:
-        """Xᵀ, which shares the memory of X."""
         return Sparse(self.X.T)
 
     @property

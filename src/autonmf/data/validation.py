@@ -33,7 +33,7 @@ STORED_ATTRIBUTES = ("shape", "dtype", "__getitem__")
 STORING_LIBRARIES = ("h5py", "zarr", "anndata")
 
 UnknownLines = Literal["zeros", "missing"]
-"""What rows and columns are of which nothing is known: zeros in a fit, which could not determine them."""
+"""What rows and columns without a known entry are taken for: zeros in a fit, which cannot determine them."""
 
 LEAVE_OUT = (
     "Pass missing='mask' to leave these entries out, or fill them first, for example with "
@@ -43,7 +43,7 @@ LEAVE_OUT = (
 
 @dataclass(frozen=True, eq=False)
 class OpenedData:
-    """X made ready for a search, and the way back from what is found to the caller."""
+    """X ready for a search, and how its results are returned to the caller."""
 
     data: Data  # what the loss is of: X, with its rows and columns scaled by weights
     scaling: Scaling = field(default_factory=Scaling)  # from X to ``data``
@@ -51,14 +51,14 @@ class OpenedData:
 
     @property
     def keeps_rows_remote(self) -> bool:
-        """Whether the left factors stay where X is, and must not be looked at more often than needed."""
+        """Whether the left factors stay on the workers that hold X, where every look at them costs a task."""
         return False
 
     def check_options(self, options: Any) -> None:
         """Refuse options of a search that these data do not allow."""
 
     def present_rows(self, U: Any, V: Array, project: Callable[[Any, Array], Array]) -> Any:
-        """A factor as the caller gets it; ``project(rows of X, V)`` computes it anew."""
+        """A left factor as the caller gets it; ``project(rows of X, V)`` computes it again."""
         return U
 
 
@@ -74,24 +74,12 @@ def as_data(X: Any, *, missing: str = "error") -> Data:
     Accepted are two-dimensional arrays and data frames of real numbers or booleans, SciPy sparse matrices
     (CSR and CSC as they are, others converted to CSR), and matrices in files. float32 and float64 are kept;
     everything else becomes float64, except float16, which becomes float32. With ``missing="mask"`` NaN, and
-    what a masked array hides, are missing entries; in a sparse matrix only NaN that is stored.
-
-    Raises
-    ------
-    TypeError
-        X is not numeric: complex, strings, masked.
-    ValueError
-        X is not two-dimensional, is empty, has NaN, infinite or negative entries, is all zeros,
-        or is so large or small that its squares do not fit double precision.
+    what a masked array hides, are missing entries; in a sparse matrix only NaN that is stored. Anything else
+    is refused: a TypeError if X is not numeric, a ValueError if its shape or its values do not suit NMF.
     """
     if hasattr(X, "squared_residual"):  # it is `Data` already
         return cast(Data, X)
-    known = _wrap_known(X, missing)
-    data: Data = known
-    if missing == "mask" and np.isnan(known.extremes).any():
-        data, known = mask_missing(known)
-    lowest, highest = known.extremes
-    check_values(lowest, highest)
+    data, highest = _open_values(X, missing, "zeros")
     if highest == 0:
         what = "all zeros" if data.complete else "missing or zero everywhere"
         raise ValueError(f"X is {what}: there is nothing to factorise.")
@@ -103,17 +91,22 @@ def as_data(X: Any, *, missing: str = "error") -> Data:
 
 def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
     """The same for rows that are projected on components, independently of each other; they may be zeros."""
-    known = _wrap_known(X, missing)
-    data: Data = known
-    if missing == "mask" and np.isnan(known.extremes).any():
-        data, known = mask_missing(known, unknown_lines="missing")
-    lowest, highest = known.extremes
-    check_values(lowest, highest)
+    data, highest = _open_values(X, missing, "missing")
     if highest > SQUARE_RANGE:
         raise ValueError(f"{_too_large(highest)}.")
     if weights is not None:
         data = _weight(data, check_weights(weights, data.shape), unknown_lines="missing")
     return _orient(data)
+
+
+def _open_values(X: Any, missing: str, unknown_lines: UnknownLines) -> tuple[Data, float]:
+    """X with its missing entries left out if asked, and its largest entry; other values are refused."""
+    known = _wrap_known(X, missing)
+    data: Data = known
+    if missing == "mask" and np.isnan(known.extremes).any():
+        data, known = mask_missing(known, unknown_lines=unknown_lines)
+    check_values(*known.extremes)
+    return data, known.extremes[1]
 
 
 def open_data(
@@ -243,9 +236,7 @@ def refuse_non_matrix(X: Any) -> None:
     if X is None:
         raise TypeError("X is None: pass a matrix.")
     if type(X).__name__ == "AnnData":
-        raise TypeError(
-            "X is an AnnData object. Pass its matrix, adata.X, or use autonmf.anndata.nmf(adata)."
-        )
+        raise TypeError("X is an AnnData object. Pass its matrix adata.X, or use autonmf.anndata.nmf(adata).")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise TypeError(f"X is a {type(X).__name__}, which has not been computed yet. Pass X.collect().")
     if isinstance(X, np.ma.MaskedArray):
@@ -306,9 +297,7 @@ def float_type(array: Any) -> type[np.floating]:
         try:
             array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"X holds Python objects that are not numbers ({error}). Pass numeric columns only."
-            ) from None
+            raise TypeError(f"X holds objects other than numbers ({error}). Pass numeric columns.") from None
         return np.float64
     raise TypeError(f"X has dtype {array.dtype}; NMF needs numbers. Pass numeric columns only.")
 
@@ -324,3 +313,23 @@ def check_values(lowest: float, highest: float, about_nan: str = LEAVE_OUT) -> N
             f"Negative values in data passed to NMF: the smallest entry of X is {lowest:.6g}. NMF needs "
             "nonnegative data: shift it (X - X.min()), clip it (X.clip(min=0)), or take magnitudes."
         )
+
+
+SKEWED = 10.0
+"""Counts have a mean square above this multiple of the squared mean; images and spectra are below it."""
+
+
+def looks_like_counts(data: Data) -> bool:
+    """Whether X in memory holds integers, most of them far below the largest: not an image or a spectrum."""
+    inner = data.data if isinstance(data, Scaled) else data
+    if not isinstance(inner, Dense | Sparse):
+        return False
+    entries = inner.X.data if isinstance(inner, Sparse) else inner.X
+    if not _are_integers(entries[:1]) or not _are_integers(entries):
+        return False
+    total, squares = float(entries.sum(dtype=np.float64)), inner.squared_norm()
+    return squares > total and squares * np.prod(inner.shape, dtype=float) > SKEWED * total**2
+
+
+def _are_integers(entries: Array) -> bool:
+    return bool(np.array_equal(entries, np.rint(entries)))

@@ -37,18 +37,12 @@ def split_weights(weights: Array) -> Weighting:
 
 
 def check_weights(weights: Any, shape: tuple[int, int]) -> Array:
-    """Weights of the entries of X, or the reason why they cannot be.
-
-    Raises
-    ------
-    ValueError
-        Weights of another shape than X, negative, not finite, or all zero.
-    """
+    """Weights of the entries of X as an array; a ValueError says what is wrong with them."""
     return _check_numbers("weights", weights, shape)
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Array:
-    """Weights of the rows of X, or the reason why they cannot be; one number is taken for all."""
+    """Weights of the rows of X as an array; one number is taken for all."""
     sample_weight = np.asarray(sample_weight)
     if sample_weight.ndim == 0:
         sample_weight = np.full(n, sample_weight)

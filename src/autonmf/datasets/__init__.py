@@ -5,6 +5,7 @@ from autonmf.datasets.expression import fetch_leukemia, fetch_pbmc3k
 from autonmf.datasets.fetching import DataUnavailableError
 from autonmf.datasets.hyperspectral import fetch_jasper_ridge, fetch_samson, fetch_urban
 from autonmf.datasets.images import fetch_olivetti, fetch_swimmer, load_swimmer
+from autonmf.datasets.mutations import fetch_signatures
 from autonmf.datasets.synthetic import make_low_rank
 from autonmf.datasets.text import fetch_bbc, fetch_wos
 
@@ -17,6 +18,7 @@ __all__ = [
     "fetch_olivetti",
     "fetch_pbmc3k",
     "fetch_samson",
+    "fetch_signatures",
     "fetch_swimmer",
     "fetch_urban",
     "fetch_wos",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from autonmf._types import Array
-from autonmf.io.checks import make_compressed
+from autonmf.io import read_matrix
 from autonmf.io.table import ReadError, explain_errors
 
 
@@ -72,17 +72,7 @@ class Dataset:
     image_order: Literal["C", "F"] = "F"
 
     def image(self, pixels: Array) -> Array:
-        """Reshape a vector over the pixels to an image.
-
-        Parameters
-        ----------
-        pixels : array of shape (n_pixels,)
-            For spectral data a column of X or of U, for pictures a row of X or a component.
-
-        Returns
-        -------
-        ndarray of shape `image_shape`
-        """
+        """Reshape pixels to an image: a column of X or U of spectral data, a row of X of pictures."""
         if self.image_shape is None:
             raise ValueError(f"{self.name} holds no images")
         return np.reshape(np.asarray(pixels), self.image_shape, order=self.image_order)
@@ -118,7 +108,4 @@ def read_npz(file: Path, needed: Sequence[str] = (), kind: str = "an npz file") 
 def read_csr(file: Path, dtype: DTypeLike = np.float64) -> tuple[Any, dict[str, Array]]:
     """Read the sparse matrix whose parts are among the arrays of an npz file, and all these arrays."""
     stored = read_npz(file, ("data", "indices", "indptr", "shape"), "a CSR matrix")
-    with explain_errors(file, "a CSR matrix"):
-        rows, columns = (int(size) for size in stored["shape"])
-        values, indices, indptr = stored["data"].astype(dtype), stored["indices"], stored["indptr"]
-        return make_compressed(values, indices, indptr, (rows, columns), by_columns=False), stored
+    return read_matrix(file).X.astype(dtype), stored

@@ -118,12 +118,7 @@ def make_unique(names: list[str]) -> list[str]:
 def fetch_leukemia(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
-    """Leukaemia: 38 patients x 5000 genes, three kinds (ALL of B cells, ALL of T cells, AML).
-
-    Returns
-    -------
-    Dataset
-    """
+    """Leukaemia: 38 patients x 5000 genes, three kinds (ALL of B cells, ALL of T cells, AML)."""
     kind = check_dtype(dtype)
     genes: tuple[str, ...] = ()
     if stored := find("leukemia.npz", data_home):

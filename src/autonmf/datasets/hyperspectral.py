@@ -75,7 +75,7 @@ def fetch_jasper_ridge(
         Remove the 26 bands of water absorption and noise from the full file: 1-3, 108-112, 154-166 and
         220-224. Without this X has the 224 columns that the paper states.
     truth : bool
-        Also read endmembers and abundances: ``end4.mat`` beside a .mat or ENVI file.
+        Also read endmembers and abundances: ``end4.mat`` next to a .mat or ENVI file.
 
     Returns
     -------
@@ -83,8 +83,7 @@ def fetch_jasper_ridge(
         V is None where all 224 bands are kept: the endmembers have 198.
     """
     kept = _keep_channels(JASPER_BANDS, JASPER_REMOVED)
-    stored = find("jasper_ridge_224.npz" if full_file else "jasper_ridge.npz", data_home)
-    if stored:
+    if stored := find("jasper_ridge_224.npz" if full_file else "jasper_ridge.npz", data_home):
         names = () if full_file else ("tree", "water", "dirt", "road")
         scene = replace(read_npz_scene(stored), names=names)
     else:
@@ -118,15 +117,14 @@ def fetch_urban(
     Parameters
     ----------
     truth : bool
-        Also read endmembers and abundances: ``end4_groundTruth.mat`` beside ``Urban_R162.mat``.
+        Also read endmembers and abundances: ``end4_groundTruth.mat`` next to ``Urban_R162.mat``.
 
     Returns
     -------
     Dataset
         Its 162 bands are what is left of 210 after the removal of water absorption and noise.
     """
-    stored = find("urban.npz", data_home)
-    if stored:
+    if stored := find("urban.npz", data_home):
         scene = read_npz_scene(stored)
     else:
         scene = read_matlab_scene(fetch_file("Urban_R162.mat", data_home, download))
@@ -260,7 +258,7 @@ def _orient(file: Path, matrix: Array, size: int, axis: int) -> Array:
     raise ReadError(f"{file}: a matrix of shape {matrix.shape} has no axis of {size}")
 
 
-# ENVI images: a header of text (.hdr) beside raw numbers (.img)
+# ENVI images: a header of text (.hdr) next to raw numbers (.img)
 
 TYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
 """NumPy's name of each real ENVI data type."""

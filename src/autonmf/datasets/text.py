@@ -39,10 +39,6 @@ def fetch_bbc(
     ----------
     tfidf : bool
         Weight the counts. Default: the counts, in which long articles and frequent terms dominate.
-
-    Returns
-    -------
-    Dataset
     """
     kind = check_dtype(dtype)
     terms: tuple[str, ...] = ()
@@ -105,10 +101,6 @@ def fetch_wos(
     min_df, max_df : int and float
         Terms in fewer documents than `min_df`, or in a larger fraction than `max_df`, are left out. The paper
         does not say how it came to its 20,082 terms.
-
-    Returns
-    -------
-    Dataset
     """
     kind = check_dtype(dtype)
     if subset not in ("sample", "5736"):

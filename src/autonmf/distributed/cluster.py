@@ -9,7 +9,7 @@ from typing import Any
 from autonmf._threads import _cores
 
 LOOK = 5.0
-"""Seconds from one look after our own workers to the next."""
+"""Seconds between two checks of our own workers."""
 
 
 class Cluster:
@@ -20,9 +20,7 @@ class Cluster:
         try:
             import distributed
         except ImportError:
-            raise ImportError(
-                "a Dask array is factorised on a Dask cluster: pip install 'dask[distributed]'"
-            ) from None
+            raise ImportError("a Dask array needs a Dask cluster: pip install 'dask[distributed]'") from None
         dask: Any = distributed  # which has no types
         try:
             self.client = dask.default_client()
@@ -35,7 +33,7 @@ class Cluster:
         self._finalizer = weakref.finalize(self, _close, self._own, self.client)
 
     def close(self) -> None:
-        """Close what we have opened; a client of the caller's is left alone."""
+        """Close what we have opened; a client of the caller stays open."""
         self._finalizer()
 
 
@@ -48,13 +46,13 @@ def _local(dask: Any) -> Any:
         )  # fmt: skip
     except RuntimeError as error:
         raise RuntimeError(
-            "the processes of a local Dask cluster did not start. They import the script that runs: put what "
-            "it does below if __name__ == '__main__':, or open a distributed.Client of your own first."
+            "the processes of a local Dask cluster did not start. They import the running script: put its "
+            "code below if __name__ == '__main__':, or open your own distributed.Client first."
         ) from error
 
 
 def _look_after(own: Any, count: int) -> None:
-    """Start workers again that Dask has given up: it does so for ever where one stays away for 15 s."""
+    """Restart workers: Dask gives a worker up for good if it does not return within 15 s."""
     if own.status.name == "running":
         own.scale(count)
         own.loop.call_later(LOOK, _look_after, own, count)

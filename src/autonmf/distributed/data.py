@@ -6,15 +6,14 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from autonmf._types import Array
-from autonmf.data.dense import Dense
-from autonmf.data.protocol import Block, BlockFunction, no_weights, squared_sum
-from autonmf.data.sparse import SPARSE_COST, Sparse
+from autonmf.data.protocol import Block, BlockFunction, no_weights, square_residual
+from autonmf.data.sparse import SPARSE_COST
+from autonmf.data.validation import wrap
 from autonmf.distributed.cluster import Cluster
 from autonmf.distributed.program import BOUNDS
-from autonmf.distributed.rows import Node, Rows, beside
+from autonmf.distributed.rows import Node, Rows, as_client_rows
 from autonmf.distributed.workers import Workers
 
 
@@ -51,11 +50,11 @@ class RowPartitioned:
         return Rows(Node(self.workers, _right, (self.X, V), V.shape[1:], np.dtype(dtype), keep=True))
 
     def left(self, U: Any) -> Array:
-        products = self.workers.total(_left, self.X, beside(U))
+        products = self.workers.total(_left, self.X, as_client_rows(U))
         return np.asfortranarray(products, dtype=np.result_type(self.dtype, U.dtype))
 
     def squared_residual(self, U: Any, V: Array) -> float:
-        return float(self.map_blocks(_square_residual, U, V)[1])
+        return float(self.map_blocks(square_residual, U, V)[1])
 
     def completed_at(self, U: Any, V: Array) -> Self:
         return self
@@ -64,7 +63,6 @@ class RowPartitioned:
         return self.X.map_blocks(function, U, *shared)
 
     def close(self) -> None:
-        """Release the workers; a cluster of our own is closed."""
         self.cluster.close()
 
 
@@ -77,7 +75,7 @@ class RowPartitionedWide(RowPartitioned):
 
     def map_blocks(self, function: BlockFunction, U: Any, *shared: Any) -> tuple[Any, Any]:
         apply = partial(_apply, function)
-        parts, sums = zip(*self.workers.each(apply, self.X, BOUNDS, beside(U), *shared), strict=True)
+        parts, sums = zip(*self.workers.each(apply, self.X, BOUNDS, as_client_rows(U), *shared), strict=True)
         rows = None if parts[0] is None else np.concatenate([part.T for part in parts], axis=1).T
         return rows, None if sums[0] is None else sum(sums[1:], start=sums[0])
 
@@ -88,17 +86,9 @@ def _apply(
     return function(Block(slice(*bounds), lambda: X, no_weights), U, *shared)
 
 
-def _wrap(X: Any) -> Dense | Sparse:
-    return Sparse(X) if sparse.issparse(X) else Dense(X)
-
-
 def _right(X: Any, V: Array) -> Array:
-    return _wrap(X).right(V)
+    return wrap(X).right(V)
 
 
 def _left(X: Any, U: Array) -> Array:
-    return _wrap(X).left(U)
-
-
-def _square_residual(block: Block, U: Array, V: Array) -> tuple[None, float]:
-    return None, squared_sum(block.residual(U, V))
+    return wrap(X).left(U)

@@ -1,4 +1,4 @@
-"""From a Dask array to blocks of rows on the workers: read once, and checked on the way."""
+"""From a Dask array to blocks of rows on the workers, read once and checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autonmf.distributed.rows import Node, Rows
 from autonmf.distributed.workers import Workers
 
 LARGE_BLOCK = 1 << 29
-"""Bytes (as if dense): chunks are joined until a block has as many ..."""
+"""Bytes (as if dense): chunks are joined until a block has this many ..."""
 
 FEW_BLOCKS = 4
 """... or this fraction of X: a task costs the scheduler the same, however small it is."""
@@ -55,14 +55,11 @@ class OpenedPartition(OpenedData):
                 f"{options.solver!r} and {options.grid!r}; the others need X in memory: X.compute()"
             )
         if options.init != "random":
-            raise NotImplementedError(
-                "a Dask array is factorised from init='random' only; other initial points need X in memory: "
-                "X.compute()"
-            )
+            raise NotImplementedError("a Dask array needs init='random'; for others pass X.compute()")
         if options.checkpoint is not None:
             raise NotImplementedError(
-                "a checkpoint holds factors of X that are on the client, and those of a Dask array are on "
-                "its workers, which the scheduler replaces when they fail: leave checkpoint out"
+                "the path of a Dask array cannot be saved in a checkpoint, because its left factors stay on "
+                "the workers: leave checkpoint out"
             )
 
     def present_rows(self, U: Any, V: Array, project: Callable[[Any, Array], Array]) -> Any:
@@ -123,9 +120,7 @@ def partition(X: Any, *, missing: str = "error", on_client: bool = False) -> Row
     ``on_client``: the factors that are made from it are arrays on the client.
     """
     if missing != "error":
-        raise NotImplementedError(
-            "missing entries of a Dask array cannot be left out: fill them first, or pass X.compute()"
-        )
+        raise NotImplementedError("missing entries of a Dask array: fill them first, or pass X.compute()")
     check_shape(X.shape)
     if X.dtype.kind == "O":
         raise TypeError("X holds Python objects. Pass a Dask array of numbers: X.astype(float).")
@@ -161,9 +156,9 @@ def _check(whole: Summary, entries: int) -> None:
 
 
 def _load_blocks(X: Any, dtype: Any, client: Any) -> list[Any]:
-    """A future for each block, where the scheduler sees fit.
+    """A future for each block, on workers that the scheduler chooses.
 
-    None is bound to a worker: with that worker gone for good, it could never be computed again.
+    No block is tied to a worker: if that worker were lost, the block could not be computed again.
     """
     from dask.delayed import delayed
 
@@ -198,10 +193,7 @@ class Summary(NamedTuple):
 def in_row_chunks(X: Any) -> Any:
     """The array in chunks that have all columns."""
     if any(math.isnan(size) for size in X.chunks[1]):
-        raise ValueError(
-            "the number of columns of X is not known: call X.compute_chunk_sizes() first, or rebuild X with "
-            "known columns"
-        )
+        raise ValueError("the number of columns of X is unknown: call X.compute_chunk_sizes() first")
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
@@ -234,9 +226,7 @@ def load(parts: list[Any], dtype: Any) -> Piece:
 
 def _join_dense(parts: list[Any], dtype: Any) -> Array:
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
-        raise TypeError(
-            "X has chunks that are masked arrays, and their masks would be ignored: fill them first"
-        )
+        raise TypeError("X has masked arrays as chunks, whose masks would be ignored: fill them first")
     whole = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
     return np.require(whole, dtype, ["C", "A"])
 

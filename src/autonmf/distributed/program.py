@@ -21,7 +21,7 @@ class Ref(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A value that each block has for itself."""
+    """A value that differs from block to block."""
 
     place: int
 
@@ -47,11 +47,11 @@ class Program(NamedTuple):
 
 
 Piece = tuple[tuple[Any, ...], tuple[Any, ...]]
-"""What a task leaves behind: matrices that stay where they are, and small results."""
+"""The result of a task: matrices that stay on the worker, and small results."""
 
 
 def run(program: Program, own: tuple[Any, ...], *pieces: Piece) -> Piece:
-    """Carry out a program on one block."""
+    """Run a program on one block."""
     inputs = [align(piece[0][place]) for piece, place in zip(pieces, program.inputs, strict=False)]
     done: list[Any] = []
 
@@ -69,7 +69,7 @@ def run(program: Program, own: tuple[Any, ...], *pieces: Piece) -> Piece:
 
 
 def align(value: Any) -> Any:
-    """The same where it may have travelled: a received array can begin at any byte.
+    """The value with aligned arrays: an array received from another process can begin at any byte.
 
     NumPy copies an unaligned factor of a product, and its sums then differ in the last bit from those of the
     same array on the worker that made it.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """What a matrix is made of: a function of others, or blocks that workers hold."""
+    """How a matrix is computed: a function of others, or blocks that workers hold."""
 
     def __init__(
         self, workers: Workers, function: Callable[..., Any], args: tuple[Any, ...], columns: tuple[int, ...],
@@ -39,7 +39,7 @@ class Node:
         self._products: WeakKeyDictionary[Node, Array] = WeakKeyDictionary()  # its transpose with others
 
     def hold(self, pieces: list[Any], place: int, gram: Array | None) -> None:
-        """Note that the workers hold it from now on."""
+        """Record that the workers hold it."""
         self.pieces, self.place = pieces, place
         if gram is not None:
             self._products[self] = gram
@@ -60,7 +60,7 @@ class Node:
             A.total(_sum, A)  # its Gram matrix comes with it
         elif self is other or self.pieces is None or self._knows(self, dtype):
             self._products[other] = np.asarray(A.total(multiply_transposed, A, B), dtype=dtype)
-        else:  # who asks for a product asks for the Gram matrix next
+        else:  # the Gram matrix is needed next
             both = np.asarray(A.total(_product_and_gram, A, B), dtype=dtype)
             self._products[other], self._products[self] = np.split(both, [B.shape[1]], axis=1)
 
@@ -85,7 +85,7 @@ class Rows(RemoteFactor):
         return f"Rows(shape={self.shape}, dtype={self.dtype})"
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        raise TypeError("the rows of this matrix are on the workers and do not fit an array")
+        raise TypeError("the rows of this matrix are on the workers and may not fit into memory")
 
     def times(self, matrix: Array, dtype: Any = None) -> Rows:
         matrix = np.asarray(matrix, dtype=np.float64)
@@ -105,8 +105,8 @@ class Rows(RemoteFactor):
     def map_blocks(self, function: Callable[..., Any], U: Any, *shared: Any) -> tuple[Any, Any]:
         ones = np.ones((1, *self.shape[1:]), self.dtype)
         example = Block(slice(0, 1), lambda: ones, no_weights)
-        row, one_sum = function(example, _sample(beside(U)), *shared)
-        args = (self, BOUNDS, beside(U), *shared)
+        row, one_sum = function(example, _sample(as_client_rows(U)), *shared)
+        args = (self, BOUNDS, as_client_rows(U), *shared)
         rows = total = None
         if row is not None:
             make_rows = partial(_apply, function, 0)
@@ -122,7 +122,7 @@ class Rows(RemoteFactor):
             known = self.node.product_with(other.node, dtype)
             left = known if self.matrix is None else self.matrix.T @ known
             return np.asarray(left if other.matrix is None else left @ other.matrix, dtype=dtype)
-        return np.asarray(self.total(multiply_transposed, self, beside(other)), dtype=dtype)
+        return np.asarray(self.total(multiply_transposed, self, as_client_rows(other)), dtype=dtype)
 
     def astype(self, dtype: Any, copy: bool = True) -> Rows:
         return Rows(self.node, self.matrix, dtype)
@@ -142,7 +142,6 @@ class Rows(RemoteFactor):
         return rows
 
     def var(self, axis: int, dtype: Any = np.float64) -> Array:
-        """The variance of each column."""
         mean = self.total(_sum, self) / len(self)
         return np.asarray(self.total(_sum_squared_deviations, self, mean) / len(self), dtype=dtype)
 
@@ -158,13 +157,13 @@ class ClientRows(NamedTuple):
 
 
 class Also(NamedTuple):
-    """A matrix that a task computes and keeps on the way, without using it."""
+    """A matrix that a task also computes and persists, without using it."""
 
     rows: Rows | None  # None on the worker, where it is kept already
 
 
-def beside(factor: Any) -> Any:
-    """A factor with a row for each of X, wherever it is; other things are left as they are."""
+def as_client_rows(factor: Any) -> Any:
+    """A factor on the client as an argument of which every block gets its rows; others as they are."""
     return ClientRows(factor) if isinstance(factor, np.ndarray) and factor.ndim == 2 else factor
 
 
@@ -174,7 +173,7 @@ def multiply_transposed(A: Array, B: Array) -> Array:
 
 
 def _sample(arg: Any) -> Any:
-    """One row in place of all, to see what a function makes of it."""
+    """One row in place of all, to find the shape and dtype of the result of a function."""
     if isinstance(arg, Rows):
         return np.ones((1, *arg.shape[1:]), dtype=arg.dtype, order="F")
     return arg.array[:1] if isinstance(arg, ClientRows) else arg

@@ -24,17 +24,17 @@ from autonmf.distributed.program import (
 from autonmf.distributed.rows import Also, ClientRows, Node, Rows, multiply_transposed
 
 LARGE_PROGRAM = 1 << 18
-"""Bytes of a program from which on it is worth a task of its own."""
+"""Larger programs, in bytes, are sent by a task of their own."""
 
 FAN_IN = 32
-"""Partial sums that are added at a time; so many reach the client at most."""
+"""Partial sums that are added at a time, and the most that reach the client."""
 
 
 class Workers:
     """Blocks of consecutive rows on the workers of a client.
 
     Sums over blocks are added on the client in the order of the blocks, in double precision: they do not
-    depend on how many workers there are, nor on which one was first.
+    depend on the number of workers, nor on which of them finishes first.
     """
 
     def __init__(self, client: Any, lengths: Sequence[int]) -> None:
@@ -42,18 +42,17 @@ class Workers:
         ends = np.cumsum(lengths).tolist()
         self.bounds = list(zip([0, *ends[:-1]], ends, strict=True))
         self.n = int(ends[-1])
-        self.anchor: list[Any] = []  # the pieces of X: tasks without an input run beside them
+        self.anchor: list[Any] = []  # the pieces of X: tasks without an input run next to them
 
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
         """Σ function(blocks of args)."""
         return add_up(self._evaluate(function, args, summed=True))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """``function`` of every block."""
         return self._evaluate(function, args, summed=False)
 
     def _evaluate(self, function: Callable[..., Any], args: tuple[Any, ...], *, summed: bool) -> list[Any]:
-        """``function`` of every block, or sums of it; what is to be kept on the way is computed too."""
+        """``function`` of every block, or sums of it; matrices to be persisted are computed with it."""
         recipe = Recipe()
         wanted = Step(function, tuple(recipe.argument(arg) for arg in args))
         kept = recipe.kept()
@@ -133,7 +132,7 @@ class Recipe:
         return Own(len(self.long))
 
     def kept(self) -> list[Node]:
-        """The nodes to keep: not those that only led to others that are."""
+        """The nodes to persist: not those that others to persist are computed from."""
         ends = [node for node in self.nodes if node.keep]
         inner = {id(rows.node) for end in ends for rows in _ancestors(end)}
         return [node for node in ends if id(node) not in inner]

@@ -161,6 +161,4 @@ def _check_start(file: Path, extension: str) -> None:
         raise ReadError(f"{file} is empty (0 bytes)")
     for magic, kind, extensions in _MAGIC:
         if start.startswith(magic) and extension not in extensions:
-            raise ReadError(
-                f"{file} is {kind} despite its name: rename it to end in {' or '.join(extensions)}"
-            )
+            raise ReadError(f"{file} is {kind}: rename it to end in {' or '.join(extensions)}")

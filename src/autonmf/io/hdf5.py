@@ -18,14 +18,7 @@ from autonmf.io.table import ReadError, Table, explain_errors, import_optional
 class InFile(Stored):
     """An HDF5 or zarr array as a matrix; its file stays open as long as this object exists.
 
-    Parameters
-    ----------
-    file : Path
-        The name for messages.
-    array : h5py.Dataset or zarr.Array
-        Two-dimensional.
-    transposed : bool
-        The matrix is the transpose of the array, and read by columns.
+    The transpose of an array is read by columns.
     """
 
     ndim = 2

@@ -23,9 +23,6 @@ from autonmf.io.text import open_bytes
 COLUMNS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}
 """Numbers per line of a coordinate file, by the type of the values."""
 
-SIGNS = {"symmetric": 1.0, "skew-symmetric": -1.0}
-"""How an entry above the diagonal follows from the one below."""
-
 
 def read(file: Path) -> Table:
     """Read the matrix, unzipping it if its name ends in .gz."""
@@ -37,8 +34,8 @@ def read(file: Path) -> Table:
         layout, values, symmetry = banner[2:]
         if values not in COLUMNS:
             raise ReadError(f"{file} holds {values} values; real numbers are needed")
-        if symmetry != "general" and symmetry not in SIGNS:
-            raise ValueError(f"unknown symmetry {symmetry!r}")
+        if symmetry not in ("general", "symmetric"):
+            raise ReadError(f"{file} is {symmetry}; a nonnegative matrix is general or symmetric")
         header = next((line for line in lines if line.strip() and not line.lstrip().startswith("%")), "")
         sizes = [int(size) for size in header.split()]
         if layout != "coordinate":
@@ -53,10 +50,10 @@ def _read_sparse(file: Path, lines: Iterable[str], sizes: list[int], width: int,
     check_memory(file, (count, width))
     entries = _read_numbers(lines, count, width)
     i, j, value = entries[:, 0], entries[:, 1], entries[:, 2] if width == 3 else np.ones(count)
-    if symmetry in SIGNS:
+    if symmetry == "symmetric":
         below = i != j
         i, j = np.concatenate([i, j[below]]), np.concatenate([j, i[below]])
-        value = np.concatenate([value, SIGNS[symmetry] * value[below]])
+        value = np.concatenate([value, value[below]])
     return make_coordinates(file, i, j, value, (n, m))
 
 
@@ -66,12 +63,10 @@ def _read_dense(file: Path, lines: Iterable[str], sizes: list[int], symmetry: st
     check_memory(file, (n, m))
     if symmetry == "general":
         return _read_numbers(lines, n * m, 1).reshape(m, n).T
-    strict = symmetry == "skew-symmetric"
-    numbers = _read_numbers(lines, n * (n - 1 if strict else n + 1) // 2, 1)
-    i, j = np.triu_indices(n, k=int(strict))  # column by column: the row number runs fastest
+    numbers = _read_numbers(lines, n * (n + 1) // 2, 1)
+    i, j = np.triu_indices(n)  # column by column: the row number runs fastest
     X = np.zeros((n, m))
-    X[j, i] = numbers[:, 0]
-    X[i, j] = X[j, i] * SIGNS[symmetry]
+    X[j, i] = X[i, j] = numbers[:, 0]
     return X
 
 

@@ -33,7 +33,7 @@ def read_npy(file: Path) -> Table:
         if not stream.peek(6).startswith(b"\x93NUMPY"):
             raise ReadError(f"{file} is not a NumPy .npy file despite its name")
         if size <= checks.KEEP_IN_FILE:
-            return Table(_read_array(file, stream, size))
+            return Table(read_array(file, stream, size))
         _check_header(file, stream, size)
         return Table(np.load(file, mmap_mode="r", allow_pickle=False))
 
@@ -51,7 +51,7 @@ def read_npz(file: Path, variable: str | None = None) -> Table:
 
         def read(name: str) -> Array:
             with archive.open(members[name]) as stream:
-                return _read_array(Path(f"{name} in {file}"), stream, members[name].file_size)
+                return read_array(Path(f"{name} in {file}"), stream, members[name].file_size)
 
         def describe(name: str) -> Variable:
             with archive.open(members[name]) as stream:
@@ -79,7 +79,7 @@ def read_npz(file: Path, variable: str | None = None) -> Table:
         return Table(read(chosen.name), notes=(f"The matrix is the array {chosen.name}.",))
 
 
-def _read_array(file: Path, stream: IO[bytes], size: int) -> Array:
+def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
     """Read the array at the beginning of a stream of ``size`` bytes."""
     shape, dtype = _check_header(file, stream, size)
     check_memory(file, shape, dtype.itemsize)
@@ -98,9 +98,7 @@ def _check_header(file: Path, stream: IO[bytes], size: int) -> tuple[tuple[int, 
         )
     declared, found = prod(shape) * dtype.itemsize, size - stream.tell()
     if declared > found:
-        raise ReadError(
-            f"{file} is truncated: it declares {declared} bytes of numbers but holds {max(found, 0)}"
-        )
+        raise ReadError(f"{file} is truncated: it declares {declared} bytes and holds {max(found, 0)}")
     return shape, dtype
 
 

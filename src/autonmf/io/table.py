@@ -34,7 +34,6 @@ class Table:
 
     @property
     def T(self) -> Table:
-        """The transpose, names included."""
         return Table(self.X.T, self.column_names, self.row_names, self.notes, self.doubts)
 
 
@@ -66,6 +65,4 @@ def import_optional(module: str, file: Path, package: str = "'autonmf[io]'") -> 
         return import_module(module)
     except ImportError as error:
         library = module.partition(".")[0]
-        raise ReadError(
-            f"reading {file} needs {library}, which cannot be imported here: pip install {package}"
-        ) from error
+        raise ReadError(f"reading {file} needs {library}: pip install {package}") from error

@@ -32,7 +32,7 @@ from autonmf.io.table import ReadError, Table, explain_errors
 SAMPLE_LINES = 100
 SAMPLE_CHARACTERS = 200_000
 SAMPLE_CELLS = 100_000
-"""How much of a file is looked at to find its layout."""
+"""How much of a file is read to find its layout."""
 
 MAX_LINE = 200_000_000
 """Characters per line; one with more is not a table but, say, a small file that unzips to a large one."""
@@ -181,7 +181,6 @@ class _Parser:
         check_memory(self.file, (self.n_rows, X.shape[1]))
 
     def make_table(self, doubts: tuple[str, ...]) -> Table:
-        """Put everything together."""
         if not any(block.size for block in self.blocks):
             raise ReadError(f"{self.file} has no line of numbers")
         X, names = np.concatenate(self.blocks), self.layout.header

@@ -11,6 +11,10 @@
 #define logarithm NAME(kl_logarithm)
 #define total NAME(kl_total)
 #define fit_row NAME(kl_fit_row)
+#define add_change NAME(kl_add_change)
+#define step_weight NAME(kl_step_weight)
+#define find_growing NAME(kl_find_growing)
+#define find_large NAME(kl_find_large)
 #define sweep_row NAME(kl_sweep_row)
 #define row_loss NAME(kl_row_loss)
 #define gather_row NAME(kl_gather_row)
@@ -44,10 +48,13 @@ INLINE vector logarithm(vector value)
 
 INLINE double total(vector value)
 {
-    double sum = 0;
+    double part[LANES];
     for (size_t lane = 0; lane < LANES; lane++)
-        sum += value[lane];
-    return sum;
+        part[lane] = value[lane];
+    for (size_t half = LANES / 2; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; lane++)
+            part[lane] += part[lane + half];
+    return part[0];
 }
 
 /* fit = sum_k w_k H_k, at least TINY; ``length`` is a multiple of LANES, H_k begins at H + k ld. */
@@ -71,26 +78,102 @@ INLINE void fit_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, 
     }
 }
 
-/* Scalar coordinate descent on w, at most ``sweeps`` times over k: until a sweep moves less than ``tol`` of the
- * fit. x is zero beyond its entries.
+/* fit += change * last, and no less than what the component that changed contributes. */
+INLINE void add_change(ptrdiff_t length, const REAL *last, REAL change, REAL reached, REAL *fit)
+{
+    for (ptrdiff_t j = 0; j < length; j += LANES) {
+        vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
+        *(loose *)(fit + j) = larger(now, reached * before + (REAL)TINY);
+    }
+}
+
+/* The weight after one step, with g = sum x h / fit, q = sum x h^2 / fit^2 and the sum s of h. Where g > s,
+ * Newton's step on 1/g(w) = 1/s, which never passes the minimum since 1/g is concave; where g < s, the minimum of
+ * a majoriser that agrees to second order (docs/counts.md). Either lowers the loss. */
+INLINE REAL step_weight(double old, double g, double q, double s)
+{
+    double new = old;
+    if (s > 0 && g != s) { /* one division that depends on the case, and no branch */
+        int grows = g > s;
+        double quotient = (grows ? g : old * old * q) / (grows ? q : old * q + s - g);
+        new = grows ? old + quotient * (g / s - 1) : quotient;
+    }
+    return (REAL)(new > FLOOR ? new : FLOOR);
+}
+
+/* Which weights that are SMALL have g > s, and will grow; ``ratio`` gets x / fit. */
+INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x,
+                              const REAL *fit, REAL *ratio, const double *s, const REAL *w, int32_t *growing)
+{
+    ptrdiff_t count = 0;
+    for (ptrdiff_t j = 0; j < length; j += LANES)
+        *(loose *)(ratio + j) = *(const loose *)(x + j) / *(const loose *)(fit + j);
+    for (ptrdiff_t k = 0; k < r;) {
+        ptrdiff_t group[4], size = 0;
+        for (; k < r && size < 4; k++)
+            if (w[k] <= (REAL)SMALL && s[k] > 0)
+                group[size++] = k;
+        if (size == 0)
+            break;
+        const REAL *h[4];
+        for (ptrdiff_t i = 0; i < 4; i++)
+            h[i] = H + group[i < size ? i : 0] * ld;
+        vector sum[4] = {{0}};
+        for (ptrdiff_t j = 0; j < length; j += LANES) {
+            vector here = *(const loose *)(ratio + j);
+            for (int i = 0; i < 4; i++)
+                sum[i] += here * *(const loose *)(h[i] + j);
+        }
+        for (ptrdiff_t i = 0; i < size; i++)
+            if (total(sum[i]) > s[group[i]])
+                growing[count++] = (int32_t)group[i];
+    }
+    return count;
+}
+
+/* The weights that are not SMALL. */
+INLINE ptrdiff_t find_large(ptrdiff_t r, const REAL *w, int32_t *large)
+{
+    ptrdiff_t count = 0;
+    for (ptrdiff_t k = 0; k < r; k++)
+        if (w[k] > (REAL)SMALL)
+            large[count++] = (int32_t)k;
+    return count;
+}
+
+/* Scalar coordinate descent on w, at most ``sweeps`` times over w: until one moves less than ``tol`` of the fit. x
+ * is zero beyond its entries; ``ratio`` has room for ``length`` numbers, ``order`` for r.
  *
- * With g = sum x h / fit, q = sum x h^2 / fit^2: where g > s, Newton's step on 1/g(w) = 1/s, which never
- * passes the minimum since 1/g is concave; where g < s, the minimum of a majoriser that agrees to second
- * order (docs/theory.md). Either lowers the loss. */
+ * Most weights of counts are as small as they can be, and stay there while g <= s. The others are updated first;
+ * then one pass without a division finds the small ones that will grow. As they do, the fit grows and every other g
+ * falls, so that this pass overlooks none. Further sweeps leave the small ones alone, unless ``tol`` is to be met. */
 INLINE void sweep_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x, REAL *fit,
-                      const double *s, REAL *w, int sweeps, double tol)
+                      REAL *ratio, const double *s, REAL *w, int32_t *order, int sweeps, double tol)
 {
     REAL change = 0, reached = 0;
     const REAL *last = H;
     for (int sweep = 0; sweep < sweeps; sweep++) {
         double moved = 0, size = 0;
-        for (ptrdiff_t k = 0; k < r; k++) {
+        ptrdiff_t count = find_large(r, w, order);
+        int searched = sweep > 0 && !(tol > 0);
+        for (ptrdiff_t i = 0;; i++) {
+            if (i == count && !searched) {
+                if (change != 0)
+                    add_change(length, last, change, reached, fit);
+                change = 0;
+                count = find_growing(length, r, H, ld, x, fit, ratio, s, w, order);
+                searched = 1;
+                i = 0;
+            }
+            if (i == count)
+                break;
+            ptrdiff_t k = order[i];
             const REAL *h = H + k * ld;
             vector first = {0}, second = {0};
             if (change != 0) {
                 for (ptrdiff_t j = 0; j < length; j += LANES) {
                     vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-                    now = larger(now, reached * before + (REAL)TINY); /* no less than one component's part */
+                    now = larger(now, reached * before + (REAL)TINY);
                     *(loose *)(fit + j) = now;
                     vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
                     first += part;
@@ -104,14 +187,7 @@ INLINE void sweep_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld
                     second += part * share;
                 }
             }
-            double g = total(first), q = total(second), old = w[k], new = old;
-            if (s[k] > 0) {
-                if (g > s[k])
-                    new = old + g / q * (g / s[k] - 1);
-                else if (g < s[k])
-                    new = old * (old * q) / (old * q + s[k] - g);
-            }
-            reached = (REAL)(new > FLOOR ? new : FLOOR);
+            reached = step_weight(w[k], total(first), total(second), s[k]);
             change = reached - w[k];
             w[k] = reached;
             last = h;
@@ -122,10 +198,7 @@ INLINE void sweep_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld
             break;
     }
     if (change != 0)
-        for (ptrdiff_t j = 0; j < length; j += LANES) {
-            vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-            *(loose *)(fit + j) = larger(now, reached * before + (REAL)TINY);
-        }
+        add_change(length, last, change, reached, fit);
 }
 
 /* sum of x log(x / fit) - x */
@@ -197,32 +270,23 @@ INLINE void gather_row(ptrdiff_t count, ptrdiff_t length, ptrdiff_t width, const
 }
 
 /* Rows of a sparse X: sweeps over their weights W (n x r), in place. Returns the sum of x log(x / fit) - x after
- * them, or NaN if there is no memory for one row; ``ratio``, if not NULL, gets x / fit. Columns of H begin ``ld``
- * numbers apart, a multiple of LANES, the sums of row i at sums + i * stride. */
+ * them, or NaN if there is no memory for one row; ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and
+ * ``width`` numbers long, a multiple of LANES; the sums of row i begin at sums + i * stride. */
 MULTIVERSION double NAME(kl_sparse)(
-    ptrdiff_t n, ptrdiff_t r, const int64_t *starts, const int32_t *columns, const REAL *values,
-    const REAL *H, ptrdiff_t ld, const double *sums, ptrdiff_t stride, REAL *W, int sweeps, double tol, REAL *ratio)
+    ptrdiff_t n, ptrdiff_t r, const int64_t *starts, const int32_t *columns, const REAL *values, const REAL *H,
+    ptrdiff_t width, const double *sums, ptrdiff_t stride, REAL *W, int sweeps, double tol, REAL *ratio)
 {
     ptrdiff_t longest = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         if (starts[i + 1] - starts[i] > longest)
             longest = starts[i + 1] - starts[i];
     longest = WHOLE(longest);
-    ptrdiff_t width = WHOLE(r);
-    size_t room = ((width + 2) * longest + width + ld * width) * sizeof(REAL);
+    size_t room = ((width + 3) * longest + width) * sizeof(REAL) + width * sizeof(int32_t);
     REAL *gathered = aligned_alloc(VECTOR_BYTES, (room / VECTOR_BYTES + 1) * VECTOR_BYTES);
     if (gathered == NULL)
         return NAN;
-    REAL *x = gathered + width * longest, *fit = x + longest, *w = fit + longest, *by_rows = w + width;
-    for (ptrdiff_t j = 0; j < ld; j += LANES) /* rows of H in one piece */
-        for (ptrdiff_t k = 0; k < width; k += LANES) {
-            vector tile[8];
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)LANES; lane++)
-                tile[lane] = k + lane < r ? (vector) * (const loose *)(H + (k + lane) * ld + j) : (vector){0};
-            transpose(tile);
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)LANES; lane++)
-                *(loose *)(by_rows + (j + lane) * width + k) = tile[lane];
-        }
+    REAL *x = gathered + width * longest, *fit = x + longest, *quotient = fit + longest, *w = quotient + longest;
+    int32_t *order = (int32_t *)(w + width);
     double loss = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t start = starts[i], count = starts[i + 1] - start, length = WHOLE(count);
@@ -233,9 +297,9 @@ MULTIVERSION double NAME(kl_sparse)(
         }
         for (ptrdiff_t k = 0; k < r; k++)
             w[k] = W[k * n + i];
-        gather_row(count, length, width, columns + start, values + start, by_rows, gathered, x);
+        gather_row(count, length, width, columns + start, values + start, H, gathered, x);
         fit_row(length, r, gathered, length, w, fit);
-        sweep_row(length, r, gathered, length, x, fit, sums + i * stride, w, sweeps, tol);
+        sweep_row(length, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
         loss += row_loss(length, x, fit);
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < count; j++)
@@ -247,16 +311,19 @@ MULTIVERSION double NAME(kl_sparse)(
     return loss;
 }
 
-/* The same for contiguous rows of a dense X; ld is a multiple of LANES, and H is zero beyond its m rows. */
+/* The same for contiguous rows of a dense X; columns of H begin ``ld`` numbers apart, a multiple of LANES, and are
+ * zero beyond their m numbers. */
 MULTIVERSION double NAME(kl_dense)(
     ptrdiff_t n, ptrdiff_t m, ptrdiff_t r, const REAL *X, const REAL *H, ptrdiff_t ld, const double *sums,
     ptrdiff_t stride, REAL *W, int sweeps, double tol, REAL *ratio)
 {
     ptrdiff_t length = WHOLE(m);
-    REAL *x = aligned_alloc(VECTOR_BYTES, (2 * length + WHOLE(r)) * sizeof(REAL));
+    size_t room = (3 * length + r) * sizeof(REAL) + r * sizeof(int32_t);
+    REAL *x = aligned_alloc(VECTOR_BYTES, (room / VECTOR_BYTES + 1) * VECTOR_BYTES);
     if (x == NULL)
         return NAN;
-    REAL *fit = x + length, *w = fit + length;
+    REAL *fit = x + length, *quotient = fit + length, *w = quotient + length;
+    int32_t *order = (int32_t *)(w + r);
     double loss = 0;
     memset(x, 0, length * sizeof(REAL));
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -270,7 +337,7 @@ MULTIVERSION double NAME(kl_dense)(
         if (empty && sweeps)
             continue;
         fit_row(length, r, H, ld, w, fit);
-        sweep_row(length, r, H, ld, x, fit, sums + i * stride, w, sweeps, tol);
+        sweep_row(length, r, H, ld, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
         loss += row_loss(length, x, fit);
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < m; j++)
@@ -315,6 +382,10 @@ MULTIVERSION void NAME(kl_pairs)(
 #undef logarithm
 #undef total
 #undef fit_row
+#undef add_change
+#undef step_weight
+#undef find_growing
+#undef find_large
 #undef sweep_row
 #undef row_loss
 #undef gather_row

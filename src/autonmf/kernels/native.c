@@ -32,7 +32,8 @@
 #define ROOT_HALF 0x3fe6a09e667f3bcdLL /* the bits of sqrt(1/2) */
 #define LOG_TERMS 11                   /* of a series that is then exact to the last digits */
 #define TINY 1e-200                    /* no fit is smaller */
-#define FLOOR 1e-20                    /* no weight is smaller */
+#define FLOOR 1e-20                    /* no step leads to a smaller weight */
+#define SMALL 1e-17                    /* such weights are left alone unless they have to grow */
 #define UNPACK_LOW {0, 4, 2, 6}        /* parts of a transposition */
 #define UNPACK_HIGH {1, 5, 3, 7}
 #define PAIRS_LOW {0}
@@ -49,6 +50,7 @@
 #undef LOG_TERMS
 #undef TINY
 #undef FLOOR
+#undef SMALL
 #undef UNPACK_LOW
 #undef UNPACK_HIGH
 #undef PAIRS_LOW
@@ -64,6 +66,7 @@
 #define LOG_TERMS 5
 #define TINY 1e-30f
 #define FLOOR 1e-12f
+#define SMALL 1e-9f
 #define UNPACK_LOW {0, 8, 1, 9, 4, 12, 5, 13}
 #define UNPACK_HIGH {2, 10, 3, 11, 6, 14, 7, 15}
 #define PAIRS_LOW {0, 1, 8, 9, 4, 5, 12, 13}

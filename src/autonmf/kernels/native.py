@@ -113,21 +113,28 @@ def kl_sweeps(
 ) -> float:
     """See `autonmf.kernels.reference.kl_sweeps`. ``other`` must come from `pad_rows`."""
     (n, rank), dtype = block.shape, block.dtype
-    lanes = VECTOR_BYTES // dtype.itemsize
-    if not (block.flags.f_contiguous and block.flags.writeable and other.flags.f_contiguous):
-        raise ValueError("the block is updated in place: it must be writeable, and factors Fortran-ordered")
-    if other.shape[0] % lanes or other.shape[1] != rank or not other.dtype == X.dtype == dtype:
-        raise ValueError("the other factor must be padded, and of the rank and the dtype of the block")
-    if X.shape[0] != n or not other.shape[0] - lanes < X.shape[1] <= other.shape[0]:
-        raise ValueError(f"X has the shape {X.shape}, the factors have {n} and {other.shape[0]} rows")
+    dense = isinstance(X, np.ndarray)
+    if not (block.flags.f_contiguous and block.flags.writeable):
+        raise ValueError("the block is updated in place: it must be writeable and Fortran-ordered")
+    if not other.dtype == X.dtype == dtype:
+        raise ValueError("the other factor must have the dtype of X and of the block")
+    m = whole_vectors(X.shape[1], dtype)
+    if not dense and other.shape == (m, rank) and other.flags.f_contiguous:
+        other = pad_rows(other[: X.shape[1]], sparse=True)  # padded for dense blocks
+    expected = (m, rank) if dense else (X.shape[1], whole_vectors(rank, dtype))
+    if X.shape[0] != n or other.shape != expected or not (other.T if dense else other).flags.c_contiguous:
+        raise ValueError(
+            f"the factors of X of shape {X.shape} have the shapes {block.shape} and {other.shape}; "
+            "the other factor must be padded"
+        )
     sums = np.ascontiguousarray(sums, dtype=np.float64)
     if sums.shape not in ((rank,), (n, rank)):
         raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
     factors = (
-        other.ctypes.data, other.shape[0], sums.ctypes.data, rank if sums.ndim == 2 else 0,
+        other.ctypes.data, m if dense else other.shape[1], sums.ctypes.data, rank if sums.ndim == 2 else 0,
         block.ctypes.data, sweeps, tol, None if ratio is None else ratio.ctypes.data,
     )  # fmt: skip
-    if isinstance(X, np.ndarray):
+    if dense:
         X = np.ascontiguousarray(X)
         loss = getattr(_library, f"kl_dense_{_SUFFIXES[dtype]}")(n, X.shape[1], rank, X.ctypes.data, *factors)
     else:
@@ -140,11 +147,14 @@ def kl_sweeps(
     return float(loss)
 
 
-def pad_rows(factor: Array) -> Array:
+def pad_rows(factor: Array, *, sparse: bool = False) -> Array:
     """See `autonmf.kernels.reference.pad_rows`."""
-    n = whole_vectors(len(factor), factor.dtype)
-    padded = np.zeros((n, factor.shape[1]), dtype=factor.dtype, order="F")
-    padded[: len(factor)] = factor
+    (n, rank), dtype = factor.shape, factor.dtype
+    if sparse:
+        padded = np.zeros((n, whole_vectors(rank, dtype)), dtype=dtype)
+    else:
+        padded = np.zeros((whole_vectors(n, dtype), rank), dtype=dtype, order="F")
+    padded[:n, :rank] = factor
     return padded
 
 

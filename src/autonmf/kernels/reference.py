@@ -66,7 +66,10 @@ TINY = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
 """No fit is smaller than this."""
 
 FLOOR = {np.dtype(np.float64): 1e-20, np.dtype(np.float32): 1e-12}
-"""No weight is smaller than this: a fit that is zero where X is not could never grow."""
+"""No step leads to a smaller weight: a fit that is zero where X is not could never grow."""
+
+SMALL = {dtype: 1e3 * floor for dtype, floor in FLOOR.items()}
+"""Weights up to this are left alone unless they have to grow."""
 
 
 def kl_sweeps(
@@ -82,8 +85,10 @@ def kl_sweeps(
     .. math:: w + \frac gq\Bigl(\frac gs-1\Bigr) \text{ if } g > s, \qquad
         \frac{w^2 q}{wq + s - g} \text{ if } g < s,
 
-    and neither step raises the loss (docs/theory.md). Sweeps over a row end when one moves less than ``tol``
-    of its fit. Rows without entries get weights of zero.
+    and neither step raises the loss (docs/counts.md). Each sweep begins with the weights that are not small.
+    The first one, and every one where ``tol`` is to be met, then goes on to the small ones with g > s, which
+    alone will grow. Sweeps over a row end when one moves less than ``tol`` of its fit. Rows without entries
+    get weights of zero.
 
     Returns
     -------
@@ -96,22 +101,27 @@ def kl_sweeps(
     sums = np.broadcast_to(np.asarray(sums, dtype=np.float64), block.shape)
     fit = np.maximum(block @ other.T, TINY[dtype])
     moving = np.ones(len(block), dtype=bool)
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
         moved, size = np.zeros(len(block)), np.zeros(len(block))
-        for k in range(block.shape[1]):
-            part = other[:, k] / fit
-            g = np.sum(dense * part, axis=1, dtype=np.float64)
-            q = np.sum(dense * part * part, axis=1, dtype=np.float64)
-            w, s = block[:, k].astype(np.float64), sums[:, k]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                grown, shrunk = w + g / q * (g / s - 1.0), w * w * q / (w * q + s - g)
-            new = np.where((s > 0) & (g > s), grown, np.where((s > 0) & (g < s), shrunk, w))
-            new = np.maximum(new, FLOOR[dtype]).astype(dtype)
-            change = np.where(moving, new - block[:, k], 0).astype(dtype)
-            block[:, k] += change
-            least = np.outer(block[:, k], other[:, k]) + TINY[dtype]
-            fit = np.maximum(fit + np.outer(change, other[:, k]), least)
-            moved, size = moved + s * np.abs(change), size + s * block[:, k]
+        for first in (True, False) if sweep == 0 or tol > 0 else (True,):
+            small = block <= SMALL[dtype]
+            growing = ~small if first else small & (sums > 0) & ((dense / fit) @ other > sums)
+            for k in np.flatnonzero(growing.any(axis=0)):
+                part = other[:, k] / fit
+                g = np.sum(dense * part, axis=1, dtype=np.float64)
+                q = np.sum(dense * part * part, axis=1, dtype=np.float64)
+                w, s = block[:, k].astype(np.float64), sums[:, k]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    grown, shrunk = w + g / q * (g / s - 1.0), w * w * q / (w * q + s - g)
+                new = np.where((s > 0) & (g > s), grown, np.where((s > 0) & (g < s), shrunk, w))
+                new = np.maximum(new, FLOOR[dtype]).astype(dtype)
+                here = moving & growing[:, k]
+                change = np.where(here, new - block[:, k], 0).astype(dtype)
+                block[:, k] += change
+                least = np.outer(block[:, k], other[:, k]) + TINY[dtype]
+                fit = np.where(here[:, None], np.maximum(fit + np.outer(change, other[:, k]), least), fit)
+                moved += np.where(here, s * np.abs(change), 0.0)
+                size += np.where(here, s * block[:, k], 0.0)
         moving &= moved >= tol * size
         if not moving.any():
             break
@@ -129,8 +139,11 @@ def kl_sweeps(
     return float(np.sum(dense[positive] * (np.log(quotient[positive]) - 1.0), dtype=np.float64))
 
 
-def pad_rows(factor: Array) -> Array:
-    """The other factor as `kl_sweeps` needs it: with rows of zeros, so that columns fill whole vectors."""
+def pad_rows(factor: Array, *, sparse: bool = False) -> Array:
+    """The other factor as `kl_sweeps` needs it, with zeros that fill whole vectors.
+
+    Its columns are contiguous for a dense X, its rows for a sparse one.
+    """
     return factor
 
 

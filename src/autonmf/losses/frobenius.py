@@ -307,6 +307,7 @@ class Frobenius:
     degree = 2  # the loss of c X and c U Vᵀ is c² times as large
     weight_power = 0.5  # the loss with weights w is that of √w X and √w U Vᵀ
     equilibrates = True
+    reweighs = False
     reads_entries = False
 
     def prepare(self, data: Data, *, single: bool) -> Data:
@@ -341,6 +342,9 @@ class Frobenius:
             return 0.5 * data.squared_residual(U.astype(np.float64), V.astype(np.float64))
         loss = _precise_loss(data, U, V)
         return loss if has_digits(loss, data) else 0.5 * data.squared_residual(U, V)
+
+    def reweigh(self, data: Data, U: Any, V: Array) -> None:
+        """Entries count alike."""
 
     def project(self, data: Data, V: Array) -> Projection:
         """W ≥ 0 minimising ‖X - W Vᵀ‖, row by row; computed at unit scale, where nothing overflows."""

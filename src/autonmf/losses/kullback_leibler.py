@@ -9,8 +9,8 @@ are independent given V, and columns given U: both are updated by the same `auto
 weights ω of the entries, zero where one is missing, the loss is
 :math:`\sum\omega(x\log(x/\lambda)-x+\lambda)`: x becomes ωx, and the sums of a factor differ by row.
 
-Where the columns of X cannot be read (files, clusters), V takes the multiplicative step of Lee and Seung from
-sums over blocks of rows, in the pass that updates U.
+Where the columns of X cannot be read (files, clusters), V takes the multiplicative step of Lee and Seung, or
+the square of it where that lowers the loss, from sums over blocks of rows, in the pass that updates U.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data
+from autonmf.data import Block, Data, Scaling
 from autonmf.data.blocks import cut_into_blocks
 from autonmf.data.factors import (
     append_column,
@@ -34,7 +34,7 @@ from autonmf.data.factors import (
     sum_rows,
     take_columns,
 )
-from autonmf.data.protocol import is_sparse
+from autonmf.data.protocol import as_array, is_sparse, row_blocks
 from autonmf.losses.protocol import Projection
 from autonmf.model.components import split_strongest
 from autonmf.model.initial import draw_factors
@@ -48,8 +48,17 @@ START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
 LEAST = 0.05
 """An extrapolated entry is at least this fraction of the entry."""
 
+POWER = 2.0
+"""Where only rows can be read, V takes this power of the multiplicative step unless that raises the loss."""
+
 SMALL_LOSS = 1e-3
 """Losses below this fraction of Σx are evaluated in double precision."""
+
+OVERDISPERSED = 10.0
+"""Counts are weighted where their dispersion adds more than this multiple of Poisson's variance."""
+
+PIECE = 1 << 16
+"""Entries of a dense piece of the fit."""
 
 PROJECTION_SWEEPS, PROJECTION_TOL = 5000, 1e-11
 """Sweeps for given components: at most so many, until one moves less than this fraction of the fit."""
@@ -165,7 +174,10 @@ class CountState:
         """Sweeps over U, then over V, each extrapolated; from the last iterate again if the loss rises."""
         problem = self.problem
         if problem.columns is None:
-            return self._sweep_rows(count)
+            state = self
+            for _ in range(count):
+                state = state._sweep_rows(count)
+            return state
         before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
         if before is None:
             return self._sweep_plainly(count, START, 1.0)
@@ -191,14 +203,16 @@ class CountState:
 
     def _sweep_rows(self, count: int) -> CountState:
         """Sweeps over U and a multiplicative step on V, in one pass over X."""
-        V = self.V
-        other, sums = kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64)
-        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, V, other, sums, count)
-        m = len(V)
-        numerator, denominator, loss = parts[:m], parts[m : 2 * m], float(parts[-1, 0])
-        V = np.asfortranarray(V * _quotient(numerator, denominator), dtype=V.dtype)
-        bound = loss + self.problem.constant
-        return replace(self, U=persist(U), V=V, known_loss=bound, is_bound=True)
+        before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
+        V = self.V if before is None else before.V_ahead
+        padded, sums = kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64)
+        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, V, padded, sums, count)
+        loss = float(parts[-1, 0]) + self.problem.constant
+        if before is not None and not loss <= best:
+            return replace(self, momentum=None)._sweep_rows(count)
+        U, (plain, ahead) = persist(U), (_multiply_V(V, parts, power) for power in (1.0, POWER))
+        momentum = Momentum(U, plain, ahead, START, 1.0)
+        return replace(self, U=U, V=plain, known_loss=loss, is_bound=True, momentum=momentum)
 
     def multiply(self) -> CountState:
         """The multiplicative step of Lee and Seung on U, then on V."""
@@ -207,8 +221,7 @@ class CountState:
         parts = rows.map_blocks(
             _sweep_and_sum_block, U, V, kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64), 0
         )[1]
-        V = np.asfortranarray(V * _quotient(parts[: len(V)], parts[len(V) : 2 * len(V)]), dtype=V.dtype)
-        return CountState(self.problem, U, V)
+        return CountState(self.problem, U, _multiply_V(V, parts, 1.0))
 
     def merge(self) -> CountState:
         """The two components whose merger costs least, as one.
@@ -307,6 +320,7 @@ class KullbackLeibler:
     degree = 1  # the loss of c X and c λ is c times as large
     weight_power = 1.0  # the loss with weights is that of weighted X and λ
     equilibrates = False
+    reweighs = True
     reads_entries = True
 
     def prepare(self, data: Data, *, single: bool) -> CountProblem:
@@ -347,6 +361,27 @@ class KullbackLeibler:
             U, V = state.U, state.V
         return persist(U), V, self.value(data, U, V)
 
+    def reweigh(self, data: Data, U: Any, V: Array) -> Scaling | None:
+        r"""Weights of rows and columns for counts that vary more than Poisson's, from a fit μ = U Vᵀ.
+
+        With the variance μ + φμ² (negative binomial), rows and columns with large counts say less than their
+        size suggests. An entry gets the weight :math:`\sqrt{\rho_i\kappa_j}` with
+        :math:`\rho_i = 1/(1+\varphi\,\sum_j\mu_{ij}^2/\sum_j\mu_{ij})`, and κ alike, the Poisson variance
+        over the whole one. None where the noise is mostly Poisson's.
+        """
+        rows, sums = data.map_blocks(_dispersion_block, U, V)
+        (n, m), rank = data.shape, V.shape[1]
+        columns, (chi_square, count, size, _) = sums[:-1, :2], sums[-1]
+        freedom = 1.0 - rank * (n + m - rank) / (n * m)
+        if not (size > 0 and freedom > 0):
+            return None
+        phi = (chi_square / freedom - count) / size
+        if phi * columns[:, 1].sum() <= OVERDISPERSED * columns[:, 0].sum():
+            return None
+        return Scaling(
+            persist(map_rows(partial(_root_inflation, phi=phi), rows)), _root_inflation(columns, phi)
+        )
+
     def value(self, data: Data, U: Any, V: Array) -> float:
         U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
         constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
@@ -380,8 +415,8 @@ def _sums_of(weights: Array | None, V: Array, sums: Array) -> Array:
 
 def _sweep(data: Any, block: Array, other: Array, count: int) -> tuple[Array, float]:
     """Sweeps over one factor, and the loss after them, without its constant."""
-    sums = other.sum(axis=0, dtype=np.float64)
-    updated, loss = data.map_blocks(_sweep_block, block, other, kernels.pad_rows(other), sums, count)
+    sums, padded = other.sum(axis=0, dtype=np.float64), kernels.pad_rows(other, sparse=data.sparse)
+    updated, loss = data.map_blocks(_sweep_block, block, other, padded, sums, count)
     return updated, float(loss)
 
 
@@ -410,6 +445,12 @@ def _sweep_and_sum_block(
     )
     last = np.full((1, shape[1]), loss + float(np.sum(U * sums, dtype=np.float64)))
     return U, np.concatenate([numerator, denominator, last])
+
+
+def _multiply_V(V: Array, parts: Array, power: float) -> Array:
+    """The multiplicative step on V from the sums of `_sweep_and_sum_block`, or a power of it."""
+    m = len(V)
+    return np.asfortranarray(V * _quotient(parts[:m], parts[m : 2 * m]) ** power, dtype=V.dtype)
 
 
 def _sweep_with_ratio(X: Any, other: Array, sums: Array, U: Array, count: int) -> tuple[float, Any]:
@@ -457,6 +498,34 @@ def _project_block(block: Block, _: None, V: Array, other: Array, sums: Array) -
     )
     loss = kernels.kl_sweeps(X, other, sums, W, PROJECTION_SWEEPS, PROJECTION_TOL)
     return W, loss + float(np.sum(W * sums))
+
+
+def _dispersion_block(block: Block, U: Array, V: Array) -> tuple[Array, Array]:
+    """Σμ and Σμ² of rows and columns; the χ² of entries with a mean of one and more, their number and sum.
+
+    Smaller means say nothing about the dispersion, and their χ² has heavy tails.
+    """
+    X, weights = block.read(), block.read_weights()
+    rows, sums = np.empty((len(U), 2), order="F"), np.zeros((len(V) + 1, 4))
+    for part in row_blocks((len(U), len(V)), PIECE):
+        mu = U[part].astype(np.float64) @ V.T.astype(np.float64)
+        if weights is not None:
+            mu *= weights[part] > 0
+        large = mu >= 1.0
+        means = mu[large]
+        chi_square = np.sum(np.square(as_array(X[part])[large] - means) / means)
+        sums[-1, :3] += chi_square, len(means), means.sum()
+        sums[:-1, 0] += mu.sum(axis=0)
+        rows[part, 0] = mu.sum(axis=1)
+        np.square(mu, out=mu)
+        sums[:-1, 1] += mu.sum(axis=0)
+        rows[part, 1] = mu.sum(axis=1)
+    return rows, sums
+
+
+def _root_inflation(sums: Array, phi: float) -> Array:
+    """√(1 + φ Σμ²/Σμ) of each row."""
+    return np.asarray(np.sqrt(1.0 + phi * _quotient(sums[:, 1:], sums[:, :1])))
 
 
 def _weights_constant(block: Block, _: None) -> tuple[None, float]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from autonmf._types import Array, Lazy
-from autonmf.data import Data
+from autonmf.data import Data, Scaling
 
 
 class Projection(NamedTuple):
@@ -100,6 +100,7 @@ class Loss(Protocol):
     degree: int  # the loss of c X and c U Vᵀ is c^degree times as large
     weight_power: float  # the loss with weights w is that of X and U Vᵀ times w^weight_power
     reads_entries: bool  # whether products with X are not enough
+    reweighs: bool  # whether the noise around a solution may suggest weights
     equilibrates: bool  # whether the default rule reads a path of X with rows and columns of comparable norm
 
     def prepare(self, data: Data, *, single: bool) -> Any:
@@ -116,6 +117,9 @@ class Loss(Protocol):
 
     def value(self, data: Data, U: Any, V: Array) -> float:
         """The loss of given factors, in double precision."""
+
+    def reweigh(self, data: Data, U: Any, V: Array) -> Scaling | None:
+        """Weights of rows and columns that the noise around a fit suggests; None: all count alike."""
 
     def project(self, data: Data, V: Array) -> Projection:
         """The best U ≥ 0 for given V, row by row."""

@@ -1,8 +1,8 @@
-"""A path on disk while it is searched: after each stop, all that is needed to go on from there.
+"""Checkpoints: after each stop of a search, the file holds all that is needed to resume from there.
 
-A checkpoint is a `Journal`. Its first record says which search it belongs to: the same X, options and seed.
-Then comes a record for each stop, with the visit and the arrays of the iterate, and one where the path of an
-initial point has reached its end.
+A checkpoint is a `Journal`. Its first record identifies the search: X, options and seed. It is followed by
+one record per stop, with the visit and the arrays of the iterate, and one when the path of an initial point
+ends.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ WITHOUT_EFFECT = {"n_jobs", "callback", "checkpoint", "random_state", "time_budg
 
 @contextmanager
 def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOptions, Checkpoint | None]]:
-    """The checkpoint that the options name, if any, and the options of a search that goes on from it.
+    """The checkpoint that the options name, if any, and the options of the search that resumes it.
 
-    A seed that was not given is drawn, and is that of the checkpoint when the search goes on.
+    A seed that was not given is drawn, and read from the checkpoint when the search is resumed.
     """
     if options.checkpoint is None:
         yield options, None
@@ -57,19 +57,19 @@ def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOpti
 def _given_seed(options: PathOptions) -> int | None:
     if options.time_budget is not None:
         raise ValueError(
-            "a checkpoint is for paths that end by themselves: with time_budget the clock decides where they "
-            "end, and no two runs are alike. Leave out one of the two"
+            "checkpoint and time_budget cannot be combined: with a time budget the result depends on the "
+            "clock, and a resumed run could not reproduce it. Leave out one of the two"
         )
     seed = options.random_state
     if seed is None or isinstance(seed, int | np.integer):
         return None if seed is None else int(seed)
-    raise ValueError("a path with a checkpoint needs an int, or None, as random_state: generators move on")
+    raise ValueError("with a checkpoint, random_state must be an int or None: a generator cannot be restored")
 
 
 def _compare(checkpoint: Checkpoint, now: dict[str, Any], *, seed_matters: bool) -> None:
     """Refuse a checkpoint of another search; warn if last bits may differ."""
     file, then = checkpoint.journal.file, checkpoint.identity
-    afresh = f"Name another file, or delete {file} to start afresh"
+    remedy = f"Name another file, or delete {file} to start again"
     try:
         different = _differences(then["search"], now["search"])
         if seed_matters:
@@ -77,15 +77,15 @@ def _compare(checkpoint: Checkpoint, now: dict[str, Any], *, seed_matters: bool)
         versions = _differences(then["versions"], now["versions"])
         int(then["seed"])
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ValueError(f"the checkpoint {file} does not say what it belongs to. {afresh}") from None
+        raise ValueError(f"the checkpoint {file} does not say which search it belongs to. {remedy}") from None
     if different:
-        raise ValueError(f"the checkpoint {file} belongs to another run: {_listed(different)}. {afresh}")
+        raise ValueError(f"the checkpoint {file} belongs to another run: {_listed(different)}. {remedy}")
     if "autonmf" in versions:
-        raise ValueError(f"the checkpoint {file} is from another version: {_listed(versions)}. {afresh}")
+        raise ValueError(f"the checkpoint {file} is from another version: {_listed(versions)}. {remedy}")
     if versions:
         warnings.warn(
-            f"the checkpoint {file} was begun elsewhere: {_listed(versions)}. The path goes on, but its last "
-            "digits may differ from those of a run that was never interrupted",
+            f"the checkpoint {file} was written with other versions: {_listed(versions)}. The search is "
+            "resumed, but its last digits may differ from those of an uninterrupted run",
             UserWarning,
             stacklevel=5,
         )
@@ -170,7 +170,7 @@ def _digest(array: Array) -> str:
 
 @dataclass
 class Checkpoint:
-    """An open checkpoint, of a search whose identity was checked."""
+    """An open checkpoint."""
 
     journal: Journal
     identity: dict[str, Any]  # as it was when the search began
@@ -178,16 +178,19 @@ class Checkpoint:
 
     @staticmethod
     def open(file: str | PathLike[str], identity: dict[str, Any]) -> Checkpoint:
-        """Open a checkpoint, or begin one; `Checkpoint.identity` is for the caller to compare.
+        """Open or create a checkpoint; `Checkpoint.identity` is for the caller to compare.
 
-        One without a stop has nothing to lose, and is begun again.
+        One without a stop is overwritten.
         """
         journal = Journal.open(file)
         try:
             if len(journal.entries) < 2:
                 journal.begin({"identity": identity})
-            begun, *records = journal.entries
-            checkpoint = Checkpoint(journal, _read_dictionary(begun, "identity", journal))
+            first, *records = journal.entries
+            found = first.label.get("identity")
+            if not isinstance(found, dict):
+                raise _invalid(journal)
+            checkpoint = Checkpoint(journal, found)
             for entry in records:
                 checkpoint._add_record(entry)
         except BaseException:
@@ -196,12 +199,12 @@ class Checkpoint:
         return checkpoint
 
     def track(self, engine: str, start: int) -> Track:
-        """What is kept of one initial point, with or without compression."""
+        """The records of one initial point, with or without compression."""
         return self.tracks.setdefault((engine, start), Track(self.journal, engine, start))
 
     @property
     def seconds(self) -> float:
-        """Spent on the path before."""
+        """Seconds spent before the search was resumed."""
         return max((r.visit.seconds for t in self.tracks.values() for r in t.records), default=0.0)
 
     def _add_record(self, entry: Entry) -> None:
@@ -226,7 +229,7 @@ class Record(NamedTuple):
 
 @dataclass
 class Track:
-    """What is kept of the path of one initial point."""
+    """The records of the path of one initial point."""
 
     journal: Journal
     engine: str
@@ -246,13 +249,12 @@ class Track:
         self.records.clear()
 
     def add(self, visit: Visit, stop: Stop) -> None:
-        """Keep a stop."""
         label, body = _pack(stop.state.arrays)
         named = {"engine": self.engine, "start": self.start, "lam": stop.lam, "visit": list(visit)}
         self.journal.append_if_possible(named | label, body)
 
     def finish(self) -> None:
-        """Note that the path is at its end, unless that is known."""
+        """Record that the path has ended, unless it is recorded already."""
         if self.finished:
             return
         self.finished = True
@@ -295,15 +297,7 @@ def _unpack(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[str,
     return arrays
 
 
-def _read_dictionary(entry: Entry, name: str, journal: Journal) -> dict[str, Any]:
-    value = entry.label.get(name)
-    if not isinstance(value, dict):
-        raise _invalid(journal)
-    return value
-
-
 def _invalid(journal: Journal) -> ValueError:
     return ValueError(
-        f"the checkpoint {journal.file} holds records that are none of a path. Delete it, and the path "
-        "starts afresh"
+        f"the checkpoint {journal.file} holds records that do not belong to a path. Delete it to start again"
     )

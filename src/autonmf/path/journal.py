@@ -46,7 +46,7 @@ class Damaged(ValueError):
 
 @dataclass
 class Journal:
-    """The open file. Only one process may have it; threads of that one may share it."""
+    """The open file. Only one process may use it; the threads of that process share it."""
 
     stream: FileIO
     file: str
@@ -59,15 +59,7 @@ class Journal:
 
     @staticmethod
     def open(file: str | PathLike[str]) -> Journal:
-        """Open or create a journal.
-
-        Raises
-        ------
-        OSError
-            The file cannot be written, or another process has it.
-        ValueError
-            It is not a journal, or a damaged one.
-        """
+        """Open or create a journal: an OSError if it cannot be written, a ValueError if it is damaged."""
         name = os.fspath(file)
         stream = _open_file(name)
         try:
@@ -78,12 +70,11 @@ class Journal:
             raise
 
     def close(self) -> None:
-        """Give the file to others, once no thread is writing to it."""
+        """Close the file, once no thread is writing to it."""
         with self._mutex:
             self.stream.close()
 
     def read(self, entry: Entry) -> bytearray:
-        """The body of a record."""
         with self._mutex:
             return read_body(self.stream, entry)
 
@@ -93,11 +84,11 @@ class Journal:
         try:
             self.entries = [self.append(label)]
         except OSError as error:
-            what = f"the checkpoint {self.file} cannot be begun: {error.strerror}. Name a file elsewhere"
+            what = f"the checkpoint {self.file} cannot be created: {error.strerror}. Name a file elsewhere"
             raise OSError(error.errno, what) from None
 
     def append(self, label: dict[str, Any], body: bytes = b"") -> Entry:
-        """Add a record that survives whatever comes next, or leave the file as it was and raise."""
+        """Write a record to the disk, or leave the file as it was and raise."""
         start = pack_record(label, body)
         with self._mutex:
             try:
@@ -115,7 +106,7 @@ class Journal:
             return Entry(label, end - len(body), len(body))
 
     def append_if_possible(self, label: dict[str, Any], body: bytes = b"") -> None:
-        """`append`, but a disk that cannot take it is worth a warning, and is left alone from then on."""
+        """`append`, but warn where the disk refuses, and write nothing more from then on."""
         if self._given_up or self.stream.closed:  # by a run that failed in another thread
             return
         try:
@@ -123,8 +114,8 @@ class Journal:
         except OSError as error:
             self._given_up = True
             warnings.warn(
-                f"the checkpoint {self.file} cannot grow ({error.strerror or error}): the path goes on, and "
-                "what the file holds so far stays good, but nothing is added to it",
+                f"the checkpoint {self.file} cannot grow ({error.strerror or error}): the search continues, "
+                "and the file stays valid, but nothing more is saved",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -136,12 +127,12 @@ def _open_file(name: str) -> FileIO:
     try:
         return FileIO(os.open(name, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+")
     except OSError as error:
-        what = f"the checkpoint {name} cannot be written: {error.strerror}. Name a file in a folder of yours"
+        what = f"the checkpoint {name} cannot be written: {error.strerror}. Choose another folder"
         raise OSError(error.errno, what) from None
 
 
 def _lock(stream: FileIO, name: str) -> None:
-    """Keep other processes out, where the system can."""
+    """Lock the file against other processes, where the system can."""
     if sys.platform == "win32":
         return
     try:
@@ -183,9 +174,7 @@ def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int]:
         try:
             entry = _read_entry(stream, end, size)
         except (ValueError, RecursionError):
-            raise Damaged(
-                f"the checkpoint {name} is damaged at byte {end}. Delete it, and the path starts afresh"
-            ) from None
+            raise Damaged(f"checkpoint {name} is damaged at byte {end}. Delete it to start again") from None
         if entry is None:
             break
         entries.append(entry)
@@ -204,10 +193,10 @@ def read_body(stream: FileIO, entry: Entry) -> bytearray:
 def _describe_foreign(start: bytes, name: str) -> str:
     if start.startswith(FAMILY):
         return (
-            f"the checkpoint {name} has another format than version {VERSION}, which this autonmf knows. "
-            "Update autonmf, or delete the file to start afresh"
+            f"the checkpoint {name} was written in another format than version {VERSION}. "
+            "Update autonmf, or delete the file to start again"
         )
-    return f"{name} is not a checkpoint of autonmf. Name another file; this one is left as it is"
+    return f"{name} is not a checkpoint of autonmf. Name another file; this one was not changed"
 
 
 def _read_entry(stream: FileIO, start: int, size: int) -> Entry | None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.data.noise import WhitenedSpectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +43,19 @@ class Visit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a rule may look at: X and its equilibrated form Y along the path of Y.
+    """What a rule may look at: the path of the equilibrated X, which is called Y, and the noise of X.
 
-    Losses and squares are fractions of ‖X‖² and ‖Y‖². With the Kullback-Leibler loss the path is that of X,
-    losses are relative to rank one, and Y is X divided by the roots of the sums of its rows and columns; it
-    stands in for X, too.
+    Losses and squares are fractions of ‖Y‖². With the Kullback-Leibler loss the path is that of X, losses are
+    relative to rank one, and Y is X divided by the roots of the sums of its rows and columns.
     """
 
     shape: tuple[int, int]
     ranks: Array  # visited, increasing
     losses: Array  # ‖Y - UVᵀ‖² at each of them
-    losses_of_X: Array  # ‖X - UVᵀ‖² of the points of X, at ranks[: len(losses_of_X)]
     spectrum: Array  # σ₁², σ₂², ... of Y; a few more than the largest rank
-    spectrum_of_X: Array  # of X
+    whitened: WhitenedSpectrum  # of X with noise of unit variance
     complete: bool = True  # False if the path was interrupted
-    max_confidence: float = 0.99  # a few hundred matrices of known rank do not tell more
+    all_known: bool = True  # False if entries are missing, or count with weights of their own
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
-from autonmf.data import Data, OpenedData, as_rows
+from autonmf.data import Data, OpenedData, Scaling, as_rows
 from autonmf.data.factors import as_factor
+from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
 from autonmf.distributed import open_data
 from autonmf.model.components import balance
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
@@ -26,10 +27,16 @@ from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.unscale import Unscaler, find_plateaus
 from autonmf.path.view import View, prepare, prepare_like
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
-from autonmf.solvers import HIGH_RANK, Solver
+from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
-COUNTS_CONFIDENCE = 0.85
-"""The largest confidence with the Kullback-Leibler loss: the rule's weights were fitted to least squares."""
+LAGS = 1.2
+"""Where noise begins, a drop that is larger than this many squared singular values is looked into."""
+
+NEGLIGIBLE = 1e-6
+"""Drops below this fraction of ‖Y‖² are not."""
+
+MORE_ITERATIONS, PROGRESS = 200, 1e-4
+"""Iterations that it is given, at most, as long as each lowers the loss by this fraction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +48,17 @@ class SearchResult:
     unscaler: Unscaler
     pending: tuple[Solution, ...] = ()  # solutions at ranks above those of ``path``
     plateaus: bool = False  # whether the λ of the points are still to be found
+    weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
 
     @property
     def view(self) -> View:
         """X as it was prepared: what a polish goes on from."""
-        return self.unscaler.view
+        return self.weighted or self.unscaler.view
+
+    @property
+    def ranks(self) -> list[int]:
+        """The ranks that were visited, increasing."""
+        return [*self.path.ranks.tolist(), *(solution.rank for solution in self.pending)]
 
     def at_rank(self, rank: int) -> PathPoint:
         """The point at a rank that was visited."""
@@ -63,7 +76,7 @@ class SearchResult:
             if path.settings["grid"] == "exact":
                 path = _replace_points(path, tuple(unscaler.make_monotone(path.points)))
             if self.plateaus:
-                path = find_plateaus(path, self.view)
+                path = find_plateaus(path, self.unscaler.view)
         return replace(path, points=tuple(map(self._present, path.points)))
 
     def finish_later(self) -> Lazy[RankPath]:
@@ -73,7 +86,7 @@ class SearchResult:
             unscaler = self.unscaler.without_X(sum(point.U.nbytes + point.V.nbytes for point in points))
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
-                return Lazy(replace(self, opened=opened, unscaler=unscaler).finish)
+                return Lazy(replace(self, opened=opened, unscaler=unscaler, weighted=None).finish)
         return Lazy.known(self.finish())
 
     def _present(self, point: PathPoint) -> PathPoint:
@@ -92,6 +105,7 @@ def search(
     *,
     checkpoint: Checkpoint | None = None,
     keep_partial: bool = True,
+    weights: Scaling | None = None,
 ) -> SearchResult:
     """Search a path of X.
 
@@ -106,7 +120,7 @@ def search(
     rng = as_generator(options.random_state)
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
-        view = prepare(data, options, max_rank, sketch)
+        view = prepare(data, options, max_rank, sketch, weights)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
         walked = None
         with suppress(CompressionUnreliable):
@@ -298,68 +312,146 @@ def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Arra
 def _plain_result(
     opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float
 ) -> SearchResult:
-    """The path of X from solutions of X in other units."""
-    unscaler = Unscaler(view, view.scaling, options.mu, deadline)
-    points = tuple(map(unscaler.to_point, walked.solutions()))
-    visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
-    path = _make_path(opened, view, view.rank_one[2], options, points, visits, walked.complete)
-    return SearchResult(opened, path, unscaler, plateaus=_has_plateaus(options) and opened.keeps_rows_remote)
+    """The path of X from solutions of X in other units, or with weights of rows and columns."""
+    return _unscale(opened, view, walked, walked.solutions(), options, deadline)
+
+
+def _unscale(
+    opened: OpenedData, view: View, walked: Walked, solutions: list[Solution], options: PathOptions,
+    deadline: float,
+) -> SearchResult:  # fmt: skip
+    """The path of X from these solutions of the view; all its losses are those of X itself."""
+    if view.scaling.is_uniform:
+        unscaler = Unscaler(view, view.scaling, options.mu, deadline)
+        points = tuple(map(unscaler.to_point, solutions))
+        visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
+        path = _make_path(opened, view, view.rank_one[2], options, points, visits, walked.complete)
+        plateaus = _has_plateaus(options) and opened.keeps_rows_remote
+        return SearchResult(opened, path, unscaler, plateaus=plateaus)
+    plain = replace(prepare_like(view, options), precise=view.precise)
+    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
+    points = tuple(map(unscaler.to_point, solutions))
+    losses = {point.rank: point.loss for point in points}
+    visits = tuple(visit._replace(loss=losses[visit.rank]) for visit in _join_visits(walked, solutions))
+    path = _make_path(opened, plain, plain.rank_one[2], options, points, visits, walked.complete)
+    return SearchResult(opened, path, unscaler, weighted=view)
 
 
 def _result_with_evidence(
     opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any
 ) -> SearchResult:
-    """The path of X, and its losses relative to rank one beside the spectrum that counts have."""
-    found = _plain_result(opened, view, walked, options, deadline)
-    path = found.path
-    spectrum = view.count_spectrum(int(path.ranks[-1]), rng)
-    losses = (
-        (1.0 - spectrum[0]) * path.losses / path.rank_one_loss
-        if path.rank_one_loss > 0
-        else 0.0 * path.losses
-    )
+    """The path of X, with its losses relative to rank one as evidence."""
+    solutions = walked.solutions()
+    rank_one_loss = view.rank_one[2]
+    spectrum, whitened = _find_spectra(view, solutions, rng)
+    unit = rank_one_loss / max(1.0 - float(spectrum[0]), EXACT)  # a loss of rank one is 1 - σ₁² on Y
+    if view.scaled.complete and time.monotonic() < deadline:
+        solutions = _iterate_where_noise_begins(
+            solutions, whitened.count_above(), unit * spectrum, view, options
+        )
+    losses = np.array([solution.loss for solution in solutions])
     evidence = Evidence(
         shape=opened.data.shape,
-        ranks=path.ranks,
-        losses=losses,
-        losses_of_X=losses,
+        ranks=np.array([solution.rank for solution in solutions]),
+        losses=losses / unit if unit > 0 else 0.0 * losses,
         spectrum=spectrum,
-        spectrum_of_X=spectrum,
+        whitened=whitened,
         complete=walked.complete,
-        max_confidence=COUNTS_CONFIDENCE,
+        all_known=view.scaled.complete,
     )
-    return replace(found, path=replace(path, evidence=evidence))
+    found = _unscale(opened, view, walked, solutions, options, deadline)
+    return replace(found, path=replace(found.path, evidence=evidence))
 
 
 def _equilibrated_result(
     opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any
 ) -> SearchResult:
-    """The path of X from solutions of its equilibrated form Y, with what was seen on both as evidence."""
-    data, solutions = opened.data, walked.solutions()
-    largest = solutions[-1]
+    """The path of X from solutions of its equilibrated form Y, with what was seen on Y as evidence."""
+    solutions = walked.solutions()
+    spectrum, whitened = _find_spectra(view, solutions, rng)
+    if options.grid == "exact" and view.scaled.complete and time.monotonic() < deadline:
+        squares = 0.5 * view.scaled.squared_norm() * spectrum
+        solutions = _iterate_where_noise_begins(solutions, whitened.count_above(), squares, view, options)
     ranks = np.array([solution.rank for solution in solutions])
-    spectrum = view.spectrum(largest.U, largest.V, largest.rank, rng)
-    losses = _relative_losses(np.array([s.loss for s in solutions]), view.scaled, spectrum, ranks)
+    evidence = Evidence(
+        shape=opened.data.shape,
+        ranks=ranks,
+        losses=_relative_losses(np.array([s.loss for s in solutions]), view.scaled, spectrum, ranks),
+        spectrum=spectrum,
+        whitened=whitened,
+        complete=walked.complete,
+        all_known=view.scaled.complete,
+    )
     plain = prepare_like(view, options)
     visits = _join_visits(walked, solutions)
     path = _make_path(opened, plain, plain.rank_one[2], options, (), visits, walked.complete)
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    # Missing entries are filled in from the largest solution, which is then needed at once.
-    n_now = int(np.searchsorted(ranks, HIGH_RANK)) + 1 if data.complete else len(ranks)
-    points = tuple(map(unscaler.to_point, solutions[:n_now]))
-    top = plain.scaling.to_scaled(points[-1].U, points[-1].V)
-    spectrum_of_X = plain.spectrum(*top, largest.rank, rng)
-    evidence = Evidence(
-        shape=data.shape,
-        ranks=ranks,
-        losses=losses,
-        losses_of_X=_relative_losses(np.array([p.loss for p in points]), data, spectrum_of_X, ranks),
-        spectrum=spectrum,
-        spectrum_of_X=spectrum_of_X,
-        complete=walked.complete,
-    )
-    path = replace(path, points=points, evidence=evidence)
-    return SearchResult(opened, path, unscaler, tuple(solutions[n_now:]), plateaus=True)
+    return SearchResult(opened, replace(path, evidence=evidence), unscaler, tuple(solutions), plateaus=True)
+
+
+def _find_spectra(
+    view: View, solutions: list[Solution], rng: np.random.Generator
+) -> tuple[Array, WhitenedSpectrum]:
+    """The spectrum of what a rule looks at, and that of X with noise of unit variance.
+
+    Missing entries are those of a solution. One with too many components has fitted noise, and fills in
+    patterns of its own: of all completions by fewer components than directions are found, the last with the
+    fewest directions is taken.
+    """
+    largest = solutions[-1]
+    found: list[tuple[Array, WhitenedSpectrum]] = []
+    for solution in [largest] if view.scaled.complete else solutions:
+        Y, leading = view.lead(solution.U, solution.V, largest.rank, rng)
+        found.append((leading.spectrum, whiten(Y, leading)))
+        if min(whitened.count_above() for _, whitened in found) <= solution.rank:
+            break
+    return min(reversed(found), key=lambda one: one[1].count_above())
+
+
+def _iterate_where_noise_begins(
+    solutions: list[Solution], rank: int, squares: Array, view: View, options: PathOptions
+) -> list[Solution]:
+    """The solutions with more iterations from the rank beyond which X is noise on, as long as they lag.
+
+    A solution lags if the next component lowers the loss by more than the next direction could, which is what
+    ``squares`` say: either so many components cannot do what as many directions do, or the iteration ended
+    too early. The rule has to know which.
+    """
+    better = {solution.rank: solution for solution in solutions}
+    squares = np.pad(squares, (0, solutions[-1].rank))
+
+    def lags(rank: int) -> bool:
+        gain = better[rank].loss - better[rank + 1].loss
+        return bool(gain > LAGS * squares[rank] + NEGLIGIBLE * squares.sum())
+
+    while {rank, rank + 1} <= better.keys() and rank < HIGH_RANK and lags(rank):
+        better[rank] = _iterate(better[rank], better[rank], "here", view, options)
+        if lags(rank):  # it may be a poor local minimum: come from either side
+            better[rank] = _iterate(better[rank], better[rank + 1], "merge", view, options)
+        if rank - 1 in better and lags(rank):
+            better[rank] = _iterate(better[rank], better[rank - 1], "grow", view, options)
+        rank += 1
+    return list(better.values())
+
+
+def _iterate(known: Solution, start: Solution, step: str, view: View, options: PathOptions) -> Solution:
+    """A solution of the same rank by iterations from another one, or the known one if that is better.
+
+    It starts ``here``, with the cheapest ``merge`` of a solution with one component more, or with one to
+    ``grow`` on a solution with one less.
+    """
+    solver = options.make_solver()
+    U, V = (as_factor(factor, view.matrix.dtype) for factor in (start.U, start.V))
+    state = solver.init(options.loss.pose(view.matrix, mu=options.mu, delta=options.delta), U, V)
+    stopping = Stopping(options.tol, max_iter=MORE_ITERATIONS, rank_window=MORE_ITERATIONS, progress=PROGRESS)
+    if step != "here":
+        state = run(solver, state, stopping).state.balance().compact()
+        state = state.merge() if step == "merge" else state.grow()
+    state = run(solver, state, stopping).state.balance().compact()
+    if state.rank != known.rank:
+        return known
+    loss = view.evaluate(state.U, state.V)
+    return known._replace(U=state.U, V=state.V, loss=loss) if loss < known.loss else known
 
 
 def _make_path(

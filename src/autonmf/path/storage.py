@@ -1,12 +1,11 @@
 """A path in one file: arrays as npz, everything else as JSON inside it. No pickle.
 
-A file may come from a stranger: nothing in it is run, and nothing larger than the file is allocated.
+Files may come from others: nothing in them is run, and nothing larger than the file is allocated.
 """
 
 from __future__ import annotations
 
 import errno
-import io
 import json
 import math
 import os
@@ -14,26 +13,23 @@ import tokenize
 import zipfile
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
-from numpy.lib import format as npy
 
 from autonmf._files import replace_file
 from autonmf._types import Array
+from autonmf.data.noise import WhitenedSpectrum
+from autonmf.io.numpy_files import read_array
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 
 Result = TypeVar("Result")
 
 FORMAT = "autonmf.RankPath"
 FORMATS = (FORMAT, "autonmf.AutoNMF")  # every one that a class of that name saves and loads
-VERSION = 1
-COLUMNS = ("ranks", "losses", "losses_of_X", "spectrum", "spectrum_of_X")  # of the evidence
-
-LONGEST_HEADER = 1_000
-"""Bytes of a description of an array; ours have about a hundred."""
-
-HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+VERSION = 2
+COLUMNS = ("ranks", "losses", "spectrum")  # of the evidence
 
 
 def save_path(path: RankPath, file: str | PathLike[str]) -> None:
@@ -42,7 +38,7 @@ def save_path(path: RankPath, file: str | PathLike[str]) -> None:
 
 
 def load_path(file: str | PathLike[str]) -> RankPath:
-    """Read a path; anything that is not one is refused with a ValueError, whoever wrote it."""
+    """Read a path; anything else is refused with a ValueError."""
     return read_archive(file, FORMAT, read_path)
 
 
@@ -147,9 +143,9 @@ def _read_point(archive: Archive, index: int, fields: Any, shape: tuple[int, int
     n, m = shape
     rank = U.shape[1]
     if not rank or U.shape != (n, rank) or V.shape != (m, rank):
-        raise ValueError(f"its factors at {index} do not fit the shape {n} x {m}")
+        raise ValueError(f"its factors number {index} do not match the shape {n} x {m}")
     if not all(factor.min() >= 0 and factor.max() < np.inf for factor in (U, V)):
-        raise ValueError(f"its factors at {index} are not finite and nonnegative")
+        raise ValueError(f"its factors number {index} are not finite and nonnegative")
     on_X = check_kind(check_kind(fields, dict).get("on_X", True), bool)
     return PathPoint(
         U, V, check_size(fields["loss"]), _check_lam(fields["lam"]), check_count(fields["n_iter"], 0), on_X
@@ -157,24 +153,41 @@ def _read_point(archive: Archive, index: int, fields: Any, shape: tuple[int, int
 
 
 def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
-    columns = {name: getattr(evidence, name).tolist() for name in COLUMNS}
-    return columns | {"complete": evidence.complete, "max_confidence": evidence.max_confidence}
+    whitened = evidence.whitened
+    return {name: getattr(evidence, name).tolist() for name in COLUMNS} | {
+        "whitened": {
+            "shape": whitened.shape,
+            "squares": whitened.squares.tolist(),
+            "clipped": whitened.clipped,
+        },
+        "complete": evidence.complete,
+        "all_known": evidence.all_known,
+    }
 
 
 def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
     if fields is None:
         return None
-    columns = {name: _read_column(check_kind(fields, dict)[name]) for name in COLUMNS}
-    if not len(columns["ranks"]) == len(columns["losses"]) >= len(columns["losses_of_X"]) > 0:
-        raise ValueError("its evidence has not a loss for each rank")
-    most = check_size(fields.get("max_confidence", 0.99))
-    return Evidence(shape, **columns, complete=check_kind(fields["complete"], bool), max_confidence=most)
+    columns = {name: read_column(check_kind(fields, dict)[name], finite=True) for name in COLUMNS}
+    if not len(columns["ranks"]) == len(columns["losses"]) > 0:
+        raise ValueError("its evidence does not have a loss for each rank")
+    whitened = check_kind(fields["whitened"], dict)
+    n, m = (check_count(side, 0) for side in check_kind(whitened["shape"], list))
+    squares = read_column(whitened["squares"], finite=True)
+    return Evidence(
+        shape,
+        **columns,
+        whitened=WhitenedSpectrum((n, m), squares, check_kind(whitened["clipped"], bool)),
+        complete=check_kind(fields["complete"], bool),
+        all_known=check_kind(fields["all_known"], bool),
+    )
 
 
-def _read_column(values: Any) -> Array:
-    column = np.array(values)
-    if column.ndim != 1 or column.dtype.kind not in "if" or not np.isfinite(column).all():
-        raise ValueError("its evidence has a column that is no list of numbers")
+def read_column(values: Any, *, finite: bool = False) -> Array:
+    """A column of the evidence: numbers, which may be infinite or NaN unless asked otherwise."""
+    column = np.array(check_kind(values, list))
+    if column.ndim != 1 or column.dtype.kind not in "if" or (finite and not np.isfinite(column).all()):
+        raise ValueError("its evidence has a column that is not a list of numbers")
     return column
 
 
@@ -188,14 +201,14 @@ def check_kind(value: Any, kind: type) -> Any:
 def check_count(value: Any, least: int = 1) -> int:
     """The value, if it is an integer of at least ``least``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"its header has {str(value)[:40]!r} where a count belongs")
+        raise ValueError(f"its header has {str(value)[:40]!r} where a count is expected")
     return value
 
 
 def check_size(value: Any) -> float:
     """The value, if it is a finite nonnegative number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
-        raise ValueError(f"its header has {str(value)[:40]!r} where a nonnegative number belongs")
+        raise ValueError(f"its header has {str(value)[:40]!r} where a nonnegative number is expected")
     return float(value)
 
 
@@ -227,9 +240,9 @@ class Archive:
         self._zip = zipfile.ZipFile(stream)
         members = self._zip.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise ValueError("it is compressed, and may hold more than it seems to")
+            raise ValueError("it is compressed, and could expand to any size")
         if sum(member.file_size for member in members) > os.fstat(stream.fileno()).st_size:
-            raise ValueError("it claims to hold more than the file has")
+            raise ValueError("it declares more bytes than the file has")
         self.names = [member.filename.removesuffix(".npy") for member in members]
         if len(set(self.names)) < len(self.names):
             raise ValueError("it holds two arrays under one name")
@@ -238,24 +251,20 @@ class Archive:
         """An array that is one string."""
         array = self._array(name, "U")
         if array.shape != ():
-            raise ValueError(f"{name} is no text")
+            raise ValueError(f"{name} is not one string")
         return str(array)
 
     def matrix(self, name: str) -> Array:
         """An array that is a matrix of numbers, Fortran-ordered."""
         array = self._array(name, "f")
         if array.ndim != 2 or array.dtype not in (np.float32, np.float64):
-            raise ValueError(f"{name} is no matrix in single or double precision")
+            raise ValueError(f"{name} is not a matrix in single or double precision")
         return np.asfortranarray(array)
 
     def _array(self, name: str, kind: str) -> Array:
-        content = self._zip.read(f"{name}.npy")
-        stream = io.BytesIO(content)
-        version = npy.read_magic(stream)
-        if version not in HEADERS:
-            raise ValueError(f"{name} has an unknown format {version}")
-        shape, by_columns, dtype = HEADERS[version](stream, max_header_size=LONGEST_HEADER)
-        if dtype.kind != kind or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-            raise ValueError(f"{name} is not what it claims to be")
-        flat = np.frombuffer(content, dtype, offset=stream.tell()) if math.prod(shape) else np.empty(0, dtype)
-        return flat.copy().reshape(shape, order="F" if by_columns else "C")
+        member = self._zip.getinfo(f"{name}.npy")
+        with self._zip.open(member) as stream:
+            array = read_array(Path(name), stream, member.file_size)
+        if array.dtype.kind != kind:
+            raise ValueError(f"{name} holds {array.dtype} entries")
+        return array

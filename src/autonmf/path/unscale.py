@@ -45,8 +45,8 @@ class Unscaler:
     def to_point(self, solution: Solution) -> PathPoint:
         """A solution as a point of X that is no worse than the best one of rank one."""
         point = self._unscale(solution)
-        if point.rank == 1 and not self.scaling.is_uniform:
-            return self._to_point_like(point, self._grow(1, None))
+        if solution.rank == 1 and not self.scaling.is_uniform:
+            return self._to_point_like(point, *self.view.rank_one[:2])
         return self._no_worse_than(None, point)
 
     def make_monotone(self, points: Iterable[PathPoint]) -> Iterator[PathPoint]:
@@ -62,7 +62,8 @@ class Unscaler:
         """A point, or the fallback where one of a smaller rank (None: rank one) explains more."""
         if not self._is_worse(point, before):
             return point
-        fallback = self._to_point_like(point, self._grow(point.rank, before))
+        grown = self._grow(point.rank, before)
+        fallback = self._to_point_like(point, grown.U, grown.V)
         is_better = self._objective(fallback) < self._objective(point)  # with a heavy μ it need not be
         return fallback if is_better else point
 
@@ -118,11 +119,11 @@ class Unscaler:
             state = grown
         return state.split(rank)
 
-    def _to_point_like(self, point: PathPoint, state: Any) -> PathPoint:
-        """A state of the view in place of a point, in the same precision."""
+    def _to_point_like(self, point: PathPoint, U: Any, V: Any) -> PathPoint:
+        """Factors of the view in place of a point, in the same precision."""
         view = self.view
-        loss = view.evaluate(state.U, state.V) * view.loss_unit
-        factors = (as_factor(factor, point.V.dtype, keep=False) for factor in (state.U, state.V))
+        loss = view.evaluate(U, V) * view.loss_unit
+        factors = (as_factor(factor, point.V.dtype, keep=False) for factor in (U, V))
         U, V = balance(*view.scaling.to_original(*factors), sort=True)
         return replace(point, U=U, V=V, loss=loss)
 

@@ -22,10 +22,13 @@ from autonmf.data import (
     unscale,
 )
 from autonmf.data.compressed import OVERSAMPLE
-from autonmf.data.factors import map_rows, scale_rows
+from autonmf.data.factors import map_rows, scale_rows, sum_rows
 from autonmf.data.masked import Masked
 from autonmf.losses import FROBENIUS, Loss
 from autonmf.path.options import PathOptions
+
+UNITS, MOST_EQUILIBRATIONS = 0.5, 3
+"""Scales whose logarithms vary by more are those of different units: X is equilibrated once more."""
 
 SINGLE_TOL = 1e-7
 """Tolerances below this need double precision, too."""
@@ -115,29 +118,16 @@ class View:
         true = FROBENIUS.value(self.scaled, *(factor.astype(self.scaled.dtype) for factor in (U, V)))
         return bool(abs(loss - true) > tolerance * (energy - true))
 
-    def spectrum(self, U: Any, V: Array, rank: int, rng: np.random.Generator) -> Array:
-        """The leading squared singular values of X', completed by a fit, as fractions of its energy."""
-        completed = self.scaled.completed_at(U, V)
-        energy = completed.squared_norm()
-        leading = self.compressed or compress(completed, rank, rng)
-        squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
-        return np.asarray(np.maximum(squares, 0.0) / energy)
+    def lead(self, U: Any, V: Array, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed]:
+        """What a rule looks at, and its leading directions: X', with its missing entries those of a fit U Vᵀ.
 
-    def count_spectrum(self, rank: int, rng: np.random.Generator) -> Array:
-        """The leading squared singular values of diag(r)^-½ X' diag(c)^-½, as fractions of its energy.
-
-        With the sums r and c of rows and columns, entries of counts have comparable variances, and the first
-        singular pair is the best fit of rank one.
+        Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
+        of counts then have comparable variances, and the first singular pair is the best fit of rank one.
         """
-        (n, m), data = self.scaled.shape, self.scaled
-        rows = data.right(np.ones((m, 1), data.dtype, order="F"))
-        columns = data.left(np.ones((n, 1), data.dtype, order="F"))
-        scaled = Scaling(map_rows(_root, rows), _root(columns)).apply(data)
-        leading = compress(
-            scaled.completed_at(*self.rank_one[:2]) if not data.complete else scaled, rank, rng
-        )
-        squares = np.linalg.eigvalsh(leading.R.T @ leading.R)[::-1]
-        return np.asarray(np.maximum(squares, 0.0) / scaled.squared_norm())
+        data = self.scaled.completed_at(U, V)
+        if not self.loss.equilibrates:
+            data = root_sums(data).apply(data)
+        return data, self.compressed or compress(data, rank, rng)
 
     def without_X(self, most: int) -> View | None:
         """The same with its compression in place of X, or a copy of at most so many bytes.
@@ -148,14 +138,22 @@ class View:
         return None if instead is None else replace(self, data=instead, scaled=instead)
 
 
-def prepare(data: Data, options: PathOptions, rank: int, rng: np.random.Generator) -> View:
-    """X scaled as the options say, and compressed for a search from ``rank`` where that pays."""
-    scaling = unit_scaling(data) if options.scale or options.follows_equilibrated else Scaling()
-    scaled = scaling.apply(data)
+def prepare(
+    data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None
+) -> View:
+    """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays."""
+    weighted = data if weights is None else weights.apply(data)
+    scaling = unit_scaling(weighted) if options.scale or options.follows_equilibrated else Scaling()
+    scaled = scaling.apply(weighted)
+    scaling = scaling if weights is None else weights.then(scaling)
     if options.follows_equilibrated:
-        for choose_scaling in (equilibration, unit_scaling):
-            step = choose_scaling(scaled)
+        for _ in range(MOST_EQUILIBRATIONS):
+            step = equilibration(scaled)
             scaling, scaled = scaling.then(step), step.apply(scaled)
+            if max(_spread(step.a), _spread(step.b)) <= UNITS:
+                break
+        step = unit_scaling(scaled)
+        scaling, scaled = scaling.then(step), step.apply(scaled)
     view = _view(data, scaling, scaled, options)
     if not _compresses(view.scaled, options, rank):
         return view
@@ -204,6 +202,25 @@ def _compresses(scaled: Data, options: PathOptions, rank: int) -> bool:
     n, m = scaled.shape
     pays = GAIN * min(rank + OVERSAMPLE, n, m) * (n + m) < scaled.cost
     return engine == "compressed" or (engine == "auto" and pays)
+
+
+def root_sums(data: Data) -> Scaling:
+    """Rows and columns divided by the roots of their sums; those of zeros stay as they are."""
+    n, m = data.shape
+    rows = data.right(np.ones((m, 1), data.dtype, order="F"))
+    columns = data.left(np.ones((n, 1), data.dtype, order="F"))
+    return Scaling(map_rows(_root, rows), _root(columns))
+
+
+def _spread(scales: Any) -> float:
+    """The standard deviation of the decimal logarithms of scales."""
+    count, total, squares = sum_rows(_log_moments, scales)
+    return float(np.sqrt(max(squares / count - (total / count) ** 2, 0.0)))
+
+
+def _log_moments(scales: Array) -> Array:
+    logs = np.log10(scales)
+    return np.array([logs.size, logs.sum(), np.square(logs).sum()])
 
 
 def _root(sums: Array) -> Array:

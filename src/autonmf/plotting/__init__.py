@@ -3,9 +3,7 @@
 Displays take plain arrays, so nothing here imports a path, a rule or an estimator. They need matplotlib.
 """
 
-from autonmf.plotting.agreement_display import AgreementDisplay
 from autonmf.plotting.components_display import ComponentsDisplay
-from autonmf.plotting.path_display import PathDisplay
-from autonmf.plotting.rank_display import RankDisplay
+from autonmf.plotting.displays import AgreementDisplay, PathDisplay, RankDisplay
 
 __all__ = ["AgreementDisplay", "ComponentsDisplay", "PathDisplay", "RankDisplay"]

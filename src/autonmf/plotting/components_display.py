@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.forms import FORMS
-from autonmf.plotting.presentation import choose_presentation
+from autonmf.plotting.presentation import PresentationOptions, choose_presentation
 from autonmf.plotting.style import Display, axes_or_new
 
 if TYPE_CHECKING:
@@ -26,30 +25,34 @@ class ComponentsDisplay(Display):
     weights : array of shape (n_samples, r), optional
         W. If given, components are sorted by decreasing energy ‖W_j‖²‖H_j‖² and labelled with their fraction
         of the total.
-    kind : {"image", "spectrum", "words", "template"}, optional
-        Default: chosen from the other parameters.
-    image_shape : (rows, columns), optional
-        Shape of an image.
-    order : {"C", "F"}
-        Pixel order of images and maps: "C" along rows, "F" down columns, as in MATLAB files.
-    wavelengths : array of shape (n_features,), optional
-        The x axis of spectra.
-    map_shape : (rows, columns), optional
-        The samples are pixels of a map of this shape, which shows the weights of each spectrum. Needs
-        ``weights``.
-    feature_names : sequence of str, optional
-        Words or genes, or an axis such as "400 nm", "410 nm".
-    n_top : int
-        Number of words or genes per component.
-    top_by : {"weight", "specificity"}
-        How they are ranked. "specificity" multiplies the weight by the fraction of the feature that belongs
-        to the component, which ranks features that are large everywhere (housekeeping genes) lower.
-    frequencies : array of shape (n_features,), optional
-        Frequencies of spectrogram templates. With ``kind="spectrum"`` they are drawn as curves.
-    axis_label : str, optional
-        Label of ``wavelengths`` or ``frequencies``, with the unit.
     energies : array of shape (r,), optional
         Energies of the components, instead of ``weights``.
+    **presentation
+        How components are drawn:
+
+        kind : {"image", "spectrum", "words", "template"}
+            Default: chosen from the other parameters.
+        image_shape : (rows, columns)
+            Shape of an image.
+        order : {"C", "F"}
+            Pixel order of images and maps: "C" along rows, "F" down columns, as in MATLAB files.
+        wavelengths : array of shape (n_features,)
+            The x axis of spectra.
+        map_shape : (rows, columns)
+            The samples are pixels of a map of this shape, which shows the weights of each spectrum. Needs
+            ``weights``.
+        feature_names : sequence of str
+            Words or genes, or an axis such as "400 nm", "410 nm".
+        n_top : int
+            Number of words or genes per component, by default 10.
+        top_by : {"weight", "specificity"}
+            How they are ranked. "specificity" multiplies the weight by the fraction of the feature that
+            belongs to the component, which ranks features that are large everywhere (housekeeping genes)
+            lower.
+        frequencies : array of shape (n_features,)
+            Frequencies of spectrogram templates. With ``kind="spectrum"`` they are drawn as curves.
+        axis_label : str
+            Label of ``wavelengths`` or ``frequencies``, with the unit.
 
     Attributes
     ----------
@@ -78,17 +81,8 @@ class ComponentsDisplay(Display):
         components: Array,
         *,
         weights: Array | None = None,
-        kind: str | None = None,
-        image_shape: tuple[int, int] | None = None,
-        order: str = "C",
-        wavelengths: Array | None = None,
-        map_shape: tuple[int, int] | None = None,
-        feature_names: Sequence[str] | Array | None = None,
-        n_top: int = 10,
-        top_by: str = "weight",
-        frequencies: Array | None = None,
-        axis_label: str | None = None,
         energies: Array | None = None,
+        **presentation: Unpack[PresentationOptions],
     ) -> None:
         H = np.asarray(components, dtype=float)
         if H.ndim != 2 or len(H) == 0:
@@ -99,32 +93,19 @@ class ComponentsDisplay(Display):
         if energies is not None:
             energies = np.asarray(energies, dtype=float)
             if energies.shape != (len(H),):
-                raise ValueError(
-                    f"energies must have {len(H)} values, one per component; got shape {energies.shape}"
-                )
+                raise ValueError(f"energies must be {len(H)} values, one per component, got {energies.shape}")
         elif W is not None:
             energies = np.square(W).sum(axis=0) * np.square(H).sum(axis=1)
         by_energy = np.arange(len(H)) if energies is None else np.argsort(-energies, kind="stable")
         self.components = H[by_energy]
         self.weights = None if W is None else W[:, by_energy]
-        self.fractions = None if energies is None else _normalise(energies[by_energy])
-        if map_shape is not None and W is None:
+        self.fractions = None if energies is None else energies[by_energy] / (energies.sum() or 1.0)
+        given = {name for name, value in presentation.items() if value is not None}
+        if "map_shape" in given and W is None:
             raise ValueError("maps need the weights: use from_estimator(model, X, ...), or pass weights=W")
-        if kind == "template" and frequencies is None and wavelengths is None:
+        if presentation.get("kind") == "template" and given.isdisjoint({"frequencies", "wavelengths"}):
             raise ValueError("templates need frequencies=, one per feature")
-        about = choose_presentation(
-            (0 if W is None else len(W), H.shape[1]),
-            kind=kind,
-            image_shape=image_shape,
-            order=order,
-            wavelengths=wavelengths,
-            map_shape=map_shape,
-            feature_names=feature_names,
-            n_top=n_top,
-            top_by=top_by,
-            frequencies=frequencies,
-            axis_label=axis_label,
-        )
+        about = choose_presentation((0 if W is None else len(W), H.shape[1]), **presentation)
         self.kind = about.kind
         self._form = FORMS[about.kind](self.components, self.weights, about)
 
@@ -170,27 +151,10 @@ class ComponentsDisplay(Display):
         return [f"{titles[0]} energy", *titles[1:]]
 
     def plot(self, ax: Axes | None = None, *, cmap: str | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw. Default: a new figure of suitable size.
-        cmap : str, optional
-            Colour map of images, maps and templates.
-
-        Returns
-        -------
-        self
-        """
+        """Draw the components in ``ax`` or a new figure; ``cmap`` colours images, maps and templates."""
         self.ax_ = axes_or_new(ax, self._form.tiles.size)
         self.axes_ = self._form.draw(self.ax_, self.titles, cmap)
         return self
-
-
-def _normalise(energies: Array) -> Array:
-    total = energies.sum()
-    return energies / total if total > 0 else energies
 
 
 def _percent(fraction: float) -> str:

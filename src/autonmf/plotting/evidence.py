@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.plotting.style import spans_decades
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,17 @@ class Column:
     label: str  # of the axis of a plot
     meaning: str = ""  # a sentence for the report
     title: str = ""  # in the report, where it differs from the label
-    log: bool = False  # on a log scale if the values span a decade
+    log: bool = False  # on a log scale, if the values span a decade or have a level
     unit: bool = False  # at most 1, and mostly at least 0
     thresholds: tuple[str, ...] = ()  # columns drawn as a line to compare with; the first that exists
-    level: tuple[float, str] | None = None  # a constant to compare with, and its name
+    level: tuple[float, str] | None = None  # a constant that values above it are drawn from, and its name
     standard_error: str = ""  # the column with its standard errors
     replaced_by: tuple[str, ...] = ()  # columns that are drawn in its place where they exist
     drawn: bool = True  # by default
+
+    def needs_log_scale(self, values: Array) -> bool:
+        """Whether these values are drawn on a log scale."""
+        return self.log and (self.level is not None or spans_decades(values))
 
 
 COLUMNS: dict[str, Column] = {
@@ -51,10 +56,10 @@ COLUMNS: dict[str, Column] = {
     ),
     "noise_ratio": Column(
         "noise ratio",
-        "The next singular value over the largest that noise alone would give: about 1 if only noise is "
-        "left.",
+        "The strongest pattern that so many components leave, over the largest that noise alone would show: "
+        "1 or less if only noise is left.",
         log=True,
-        level=(1.0, "noise only"),
+        level=(1.0, "noise"),
     ),
     "score": Column(
         "score",
@@ -116,9 +121,7 @@ def check_columns(evidence: Mapping[str, Array], names: str | Sequence[str]) -> 
     wanted = [names] if isinstance(names, str) else list(names)
     drawable = numeric_columns(evidence)
     if not wanted or any(name not in drawable for name in wanted):
-        raise ValueError(
-            f"columns must be among {', '.join(drawable) or 'none: the evidence is empty'}; got {wanted}"
-        )
+        raise ValueError(f"columns must be among {', '.join(drawable) or 'none'}; got {wanted}")
     return wanted
 
 

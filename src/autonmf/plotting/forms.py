@@ -29,7 +29,6 @@ class Form:
 
     @property
     def tiles(self) -> Tiles:
-        """The grid."""
         raise NotImplementedError
 
     def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
@@ -199,7 +198,6 @@ class Tiles:
 
     @property
     def font(self) -> str:
-        """The size of titles."""
         return "medium" if self.count <= FEW else "small"
 
     def divide(self, ax: Axes) -> list[list[Axes]]:

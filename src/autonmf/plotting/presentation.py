@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite, isqrt
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -45,6 +45,22 @@ class Presentation:
     def sample(self, index: int) -> str:
         """The name of a sample, or its row number."""
         return _shorten(self.sample_names[index]) if self.sample_names else f"row {index + 1}"
+
+
+class PresentationOptions(TypedDict, total=False):
+    """The parameters of `choose_presentation`, for functions that pass them on."""
+
+    feature_names: Sequence[str] | Array | None
+    sample_names: Sequence[str] | Array | None
+    image_shape: tuple[int, int] | None
+    order: str
+    wavelengths: Any
+    frequencies: Any
+    map_shape: tuple[int, int] | None
+    kind: str | None
+    axis_label: str | None
+    n_top: int
+    top_by: str
 
 
 def choose_presentation(
@@ -112,9 +128,7 @@ def _axis_from_names(names: Any, kind: str | None) -> Axis | None:
 def _check_axis(values: Any, m: int, parameter: str) -> Array:
     axis = np.asarray(values, dtype=float)
     if axis.shape != (m,):
-        raise ValueError(
-            f"{parameter} has shape {axis.shape}, but there are {m} features: pass one value per feature"
-        )
+        raise ValueError(f"{parameter} has shape {axis.shape} for {m} features: pass one value per feature")
     if not np.isfinite(axis).all():
         raise ValueError(f"{parameter} must be finite numbers")
     return axis

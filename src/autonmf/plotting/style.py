@@ -52,16 +52,11 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(
-            f'plots need matplotlib, which cannot be imported ({error}): pip install "autonmf[plot]"'
-        ) from error
+        raise ImportError(f'plots need matplotlib ({error}): pip install "autonmf[plot]"') from error
     if ax is None:
         return plt.subplots(figsize=size, layout="constrained")[1]
     if not hasattr(ax, "get_subplotspec"):
-        raise TypeError(
-            f"ax must be one matplotlib Axes, got {type(ax).__name__}; "
-            "it is divided if several panels are needed"
-        )
+        raise TypeError(f"ax must be one matplotlib Axes, got {type(ax).__name__}; panels divide it")
     return ax
 
 

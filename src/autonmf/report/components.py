@@ -136,7 +136,6 @@ def _list_terms(scores: Array, presentation: Presentation) -> list[tuple[str, fl
 
 
 def _top_samples(U: Array | None, index: int, presentation: Presentation) -> list[str] | None:
-    """The samples in which a component is strongest."""
     if U is None or presentation.sample_names is None:
         return None
     return [presentation.sample(i) for i in top_features(U[:, index], MAX_SAMPLES)]

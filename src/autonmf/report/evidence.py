@@ -8,29 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.evidence import COLUMNS, column, default_columns, numeric_columns
-from autonmf.plotting.style import spans_decades
+from autonmf.plotting.evidence import column, default_columns, numeric_columns
 from autonmf.report.result import Result
-from autonmf.report.wording import count, percent, percents, plain, ranges
-from autonmf.selection import RankEstimate
-from autonmf.selection.automatic import CREDIBLE_MASS
-from autonmf.selection.features import NOISE_LIMIT
+from autonmf.report.wording import count, percent, percents, plain
+from autonmf.selection import UNCERTAIN, RankEstimate
+from autonmf.selection.automatic import CREDIBLE_MASS, format_intervals
+from autonmf.selection.features import NOISE_LIMIT, format_number
 
-PANELS = ("probability", "drop", "drop_ratio", "noise_ratio")
+PANELS = ("probability", "noise_ratio", "drop", "drop_ratio")
 """The panels that come first, from the top."""
 
-CLEAR, LIKELY = 0.9, 0.6
-"""Confidences from which a choice is called clear, and likely."""
+CLEAR = 0.9
+"""The confidence from which a choice is called clear."""
 
 MAX_CANDIDATES = 3
-"""Number of ranks shown with their probability beside the answer."""
+"""Number of ranks shown with their probability next to the answer."""
 
 DEFINITIONS = {
-    "loss": "The loss is the squared error of the fit.",
-    "equilibrated": "Equilibrated: rows and columns are scaled to comparable norm first.",
-    **{COLUMNS[name].label: f"{COLUMNS[name].label.capitalize()}: {COLUMNS[name].meaning[0].lower()}"
-       f"{COLUMNS[name].meaning[1:]}" for name in ("drop_ratio", "elbow", "noise_ratio")},
-}  # fmt: skip
+    "loss": "The loss is the squared error of the fit, or its Kullback-Leibler divergence if so chosen.",
+    "spectrum": "The spectrum is the squared singular values, by size.",
+    "noise": "Noise means independent errors; their size in each row and column is estimated from the data.",
+}
 """Terms that the sentence of a rule may use."""
 
 
@@ -56,7 +54,6 @@ class Evidence:
     panels: tuple[str, ...]  # names of the columns that are drawn, from the top
 
     def column(self, name: str) -> Column | None:
-        """A column by its name."""
         return next((column for column in self.columns if column.name == name), None)
 
 
@@ -114,12 +111,12 @@ def describe_rank(evidence: Evidence, rank: int) -> str:
         parts.append(f"Rank {rank} is the largest rank tried, so it has no drop ratio.")
     elif rank > 1 and drop_ratio is not None and drop_ratio > 0:
         parts.append(f"Component {rank} lowers the loss {_times(drop_ratio)} the next one.")
-    if noise_ratio is not None and noise_ratio < NOISE_LIMIT:
-        parts.append(f"The residual of {count(rank, 'component')} looks like noise.")
+    if noise_ratio is not None and noise_ratio <= NOISE_LIMIT:
+        leave = "leaves" if rank == 1 else "leave"
+        parts.append(f"What {count(rank, 'component')} {leave} looks like noise.")
     elif noise_ratio is not None:
-        parts.append(
-            f"The next singular value is {plain(noise_ratio)} times the largest that noise alone would give."
-        )
+        times = format_number(noise_ratio)
+        parts.append(f"The strongest remaining pattern is {times} times what noise alone would show.")
     return " ".join(parts) or "There is no evidence except the loss."
 
 
@@ -159,20 +156,20 @@ def _describe_fit(unexplained: Mapping[int, float], rank: int, beta_loss: str) -
 def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:
     if estimate.confidence is None:
         others = [rank for rank in estimate.plausible if rank != estimate.rank]
-        also = f" Also plausible: {ranges(others)}." if others else ""
+        also = f" Also plausible: {format_intervals(others)}." if others else ""
         return f"The rule “{estimate.rule}” gives no probability.{also}"
     confidence = estimate.confidence
     words = (
         "The choice is clear" if confidence >= CLEAR
-        else "The choice is likely" if confidence >= LIKELY
+        else "The choice is likely" if confidence >= UNCERTAIN
         else "The choice is uncertain"
     )  # fmt: skip
     text = f"{words}, with a probability of {percent(confidence)}."
     second = next((one for one in candidates if one.rank != estimate.rank), None)
     if second is not None:
         text += f" The second most probable rank is {second.rank} ({second.words})."
-        if len(estimate.plausible) > 2:
-            text += f" The {percent(CREDIBLE_MASS)} credible set is {ranges(estimate.plausible)}."
+        if len(estimate.plausible) > 2 and confidence >= UNCERTAIN:  # otherwise the warning names them
+            text += f" The {percent(CREDIBLE_MASS)} credible set is {format_intervals(estimate.plausible)}."
     if estimate.rule == "auto" and max(estimate.evidence.get("probability", [0.0])) > confidence:
         text += (
             f" Probabilities are capped at {percent(confidence)}, because the rule was calibrated on a "
@@ -207,7 +204,7 @@ def _build_column(name: str, values: Array) -> Column:
         meaning=known.meaning,
         values=tuple(float(value) if np.isfinite(value) else None for value in values),
         words=tuple(write(float(value)) for value in values),
-        log=known.log and spans_decades(values),
+        log=known.needs_log_scale(values),
         level=known.level,
     )
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Sequence
 from contextlib import closing
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from autonmf._files import replace_file
-from autonmf._types import Array
-from autonmf.plotting.presentation import Presentation, choose_presentation
+from autonmf.plotting.presentation import Presentation, PresentationOptions, choose_presentation
 from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Answer, Candidate, Evidence
 from autonmf.report.health import Health, describe_shape
@@ -45,15 +43,7 @@ def write_report(
     *,
     X: Any = None,
     title: str | None = None,
-    feature_names: Sequence[str] | Array | None = None,
-    sample_names: Sequence[str] | Array | None = None,
-    image_shape: tuple[int, int] | None = None,
-    order: str = "C",
-    wavelengths: Any = None,
-    map_shape: tuple[int, int] | None = None,
-    kind: str | None = None,
-    axis_label: str | None = None,
-    n_top: int = 10,
+    **presentation: Unpack[PresentationOptions],
 ) -> Path:
     """Write one self-contained interactive page about a fitted model, which works offline.
 
@@ -69,25 +59,10 @@ def write_report(
         X out for a model that was fitted with weights.
     title : str, optional
         Headline of the page.
-    feature_names : sequence of str, optional
-        Words or genes, or an axis such as "400 nm", "410 nm". Default: the column names of the data frame
-        that the model was fitted to.
-    sample_names : sequence of str, optional
-        Names of the rows of X.
-    image_shape : (rows, columns), optional
-        Components are images of this shape.
-    order : {"C", "F"}
-        Pixel order of images and maps: "C" along rows, "F" down columns, as in MATLAB files.
-    wavelengths : array of shape (n_features,), optional
-        Components are spectra over these wavelengths.
-    map_shape : (rows, columns), optional
-        The samples are the pixels of a map of this shape.
-    kind : {"image", "spectrum", "words", "template"}, optional
-        How components are shown. Default: chosen from the other parameters.
-    axis_label : str, optional
-        Label of ``wavelengths``, with the unit.
-    n_top : int
-        Number of words or genes shown for each component.
+    **presentation
+        How components are shown: ``kind``, ``image_shape``, ``wavelengths``, ``map_shape``, ``feature_names``
+        and the others of `ComponentsDisplay`, and ``sample_names``, the names of the rows of X. Feature names
+        are by default the column names of the data frame that the model was fitted to.
 
     Returns
     -------
@@ -113,23 +88,11 @@ def write_report(
     """
     plotly = plotly_script()
     with closing(Result.from_model(model, X)) as result:
-        if feature_names is None:
-            feature_names = getattr(model, "feature_names_in_", None)
-        presentation = choose_presentation(
-            result.path.shape,
-            feature_names=feature_names,
-            sample_names=sample_names,
-            image_shape=image_shape,
-            order=order,
-            wavelengths=wavelengths,
-            map_shape=map_shape,
-            kind=kind,
-            axis_label=axis_label,
-            n_top=n_top,
-        )
+        if presentation.get("feature_names") is None:
+            presentation["feature_names"] = getattr(model, "feature_names_in_", None)
         return write_page(
             result,
-            presentation,
+            choose_presentation(result.path.shape, **presentation),
             recipe_from_model(model),
             title or "Components found by autonmf",
             file,
@@ -158,9 +121,7 @@ def plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError(
-            f'reports need plotly, which cannot be imported ({error}): pip install "autonmf[report]"'
-        ) from error
+        raise ImportError(f'reports need plotly ({error}): pip install "autonmf[report]"') from error
     return str(get_plotlyjs())
 
 

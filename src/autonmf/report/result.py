@@ -79,7 +79,6 @@ class Result:
         )
 
     def close(self) -> None:
-        """Release the workers that hold X, if there are any."""
         close_data(self.data)
 
     @property

@@ -49,27 +49,22 @@ class Statistics(Counts):
 
     @property
     def size(self) -> int:
-        """The number of entries."""
         return self.shape[0] * self.shape[1]
 
     @property
     def zeros(self) -> int:
-        """The number of entries that are zero."""
         return self.size - self.missing - self.nonzero
 
     @property
     def zero_fraction(self) -> float:
-        """The fraction of entries that are zero."""
         return self.zeros / self.size
 
     @property
     def zero_rows(self) -> int:
-        """The number of rows that are zero."""
         return int(np.count_nonzero(self.row_energies == 0))
 
     @property
     def zero_columns(self) -> int:
-        """The number of columns that are zero."""
         return int(np.count_nonzero(self.column_energies == 0))
 
     @property

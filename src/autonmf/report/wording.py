@@ -1,11 +1,9 @@
-"""Numbers, percentages and lists of ranks as text."""
+"""Numbers and percentages as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, isfinite, log10
-
-from autonmf.plotting.agreement_display import consecutive
 
 PERCENT = "\N{NO-BREAK SPACE}%"
 
@@ -46,11 +44,3 @@ def percents(fractions: Sequence[float]) -> list[str]:
 def count(number: int, noun: str, plural: str = "") -> str:
     """``1 row``, ``1,200 rows``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def ranges(ranks: Sequence[int]) -> str:
-    """Increasing ranks as text: 2, 4 to 7 and 9."""
-    parts: list[str] = []
-    for first, last in consecutive(ranks):
-        parts += [f"{first} to {last}"] if last > first + 1 else map(str, range(first, last + 1))
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,15 +1,14 @@
-r"""The default rule: a probability for every rank, from four features with fixed weights.
+r"""The default rule: a probability for every rank, from five features with fixed weights.
 
 With the `autonmf.selection.features` of rank k the score is
 
 .. math:: z_k = w_1\log_{10}\mathrm{drop\ ratio}_k + w_2\,\mathrm{elbow}_k
-    - w_3\min(\log_{10}^+\mathrm{noise\ ratio}_k, 1)
-    + w_4\min(\log_{10}^+\mathrm{noise\ ratio}_{k-1}, \tfrac12),
+    - w_3\log_{10}\mathrm{noise\ ratio}_k + w_4\log_{10}\mathrm{noise\ ratio}_{k-1} + w_5\,\mathrm{fall}_k,
 
-and the probability of k is proportional to :math:`e^{z_k}`. The weights are those of a conditional logit
-model fitted to data of known rank; docs/selection.md tells how, and on what. Rank one has no drop before it:
-its score is the usual one of the others, plus a bonus that shrinks if what it leaves is not quite like noise.
-Where X is white noise from some rank on, the probabilities are mixed with those of structure that ends there.
+each within the limits below, and the probability of k is proportional to :math:`e^{z_k}`. The weights are
+those of a conditional logit model fitted to data of known rank; docs/selection.md tells how, and on what. At
+rank one there always is a component, and a drop that says nothing about the next one: the drop ratio and the
+noise ratio before it are neutral.
 """
 
 from __future__ import annotations
@@ -20,37 +19,27 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.path import Evidence
-from autonmf.selection.estimate import RankEstimate
+from autonmf.selection.estimate import UNCERTAIN, RankEstimate
 from autonmf.selection.features import (
+    MAX_DROP_RATIO,
     MIN_DROP_RATIO,
     NOISE_LIMIT,
     Features,
     compute_features,
-    end_at,
-    first_white_noise_rank,
     format_number,
 )
 from autonmf.solvers import HIGH_RANK
 
-WEIGHTS = (4.8, 3.7, 3.1, 2.7)  # of drop ratio, elbow fit, noise ratio and noise ratio before
+WEIGHTS = (1.7, 1.5, 1.3, 1.5, 6.5)  # of drop ratio, elbow fit, noise ratio, the same before, fall to noise
 
-MAX_LOG_AFTER, MAX_LOG_BEFORE = 1.0, 0.5
-"""Noise ratios count up to ten after, and up to three before."""
+MAX_LOG_AFTER, MAX_LOG_BEFORE, MAX_FALL = 1.0, 0.5, 1.0
+"""Noise ratios count up to ten after, and up to three before; falls up to one decade."""
 
-RANK_ONE_BONUS, NOT_NOISE_PENALTY, DROP_ELSEWHERE_PENALTY = 9.0, 16.0, 10.0
-"""The bonus of rank one; what it loses per decade of its noise ratio, and of a drop ratio elsewhere."""
-
-MAX_CONFIDENCE = Evidence.max_confidence
-"""The largest confidence with least squares."""
+MAX_CONFIDENCE = 0.99
+"""The largest confidence: some hundred matrices of known rank do not tell more."""
 
 CREDIBLE_MASS = 0.9
 """The plausible ranks are the likeliest ones that together have this probability."""
-
-WEAK_CONFIDENCE = 0.5
-"""A rank that is less likely than this always comes with a warning."""
-
-WHITE_NOISE_WEIGHT = 0.3
-"""The weight of the alternative that structure ends where white noise begins."""
 
 RIVAL_FRACTION = 0.6
 """Another rank with this fraction of the chosen one's probability is equally supported."""
@@ -59,8 +48,8 @@ RIVAL_FRACTION = 0.6
 def auto_rule(evidence: Evidence) -> RankEstimate:
     """The likeliest rank."""
     features = compute_features(evidence)
-    scores = score_ranks(features, evidence.ranks)
-    probabilities = rank_probabilities(features, evidence.ranks)
+    scores = feature_columns(features) @ np.array(WEIGHTS)
+    probabilities = probabilities_of(scores, evidence.ranks)
     best = int(np.argmax(probabilities))
     return RankEstimate(
         rank=best + 1,
@@ -77,9 +66,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "probability": probabilities,
         },
         plausible=plausible_ranks(probabilities),
-        confidence=min(float(probabilities[best]), evidence.max_confidence)
-        if len(probabilities) > 1
-        else None,
+        confidence=min(float(probabilities[best]), MAX_CONFIDENCE) if len(probabilities) > 1 else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
 
@@ -89,43 +76,23 @@ def feature_columns(features: Features) -> Array:
     after, before = (
         np.log10(np.maximum(r, 1.0)) for r in (features.noise_ratio, features.noise_ratio_before)
     )
-    return np.column_stack(
+    columns = np.column_stack(
         [
-            features.log_drop_ratio,
+            np.log10(np.clip(features.drop_ratio, MIN_DROP_RATIO, MAX_DROP_RATIO) / MIN_DROP_RATIO),
             features.elbow,
             -np.minimum(after, MAX_LOG_AFTER),
             np.minimum(before, MAX_LOG_BEFORE),
+            np.minimum(features.fall, MAX_FALL),
         ]
     )
+    columns[0, [0, 3]] = 0.0
+    return columns
 
 
-def score_ranks(features: Features, visited: Array, weights: Sequence[float] = WEIGHTS) -> Array:
-    """The score z of rank one and of every rank visited; -∞ for the others."""
-    scores = np.asarray(feature_columns(features) @ np.array(weights))
-    if len(scores) > 1:
-        unlike = abs(np.log10(max(features.rank_one_noise_ratio, 1e-3)))
-        elsewhere = features.log_drop_ratio[1:].max() - np.log10(MIN_DROP_RATIO)
-        scores[0] = (
-            np.median(scores[1:])
-            + RANK_ONE_BONUS
-            - NOT_NOISE_PENALTY * unlike
-            - DROP_ELSEWHERE_PENALTY * elsewhere
-        )
-    return np.where(np.isin(features.rank, np.append(1, visited)), scores, -np.inf)
-
-
-def rank_probabilities(features: Features, visited: Array, weights: Sequence[float] = WEIGHTS) -> Array:
-    """The probability of every rank."""
-    usual = _normalize(score_ranks(features, visited, weights))
-    white = first_white_noise_rank(features)
-    if white is None:
-        return usual
-    ending = _normalize(score_ranks(end_at(features, white), visited, weights))
-    return (1.0 - WHITE_NOISE_WEIGHT) * usual + WHITE_NOISE_WEIGHT * ending
-
-
-def _normalize(scores: Array) -> Array:
-    likelihoods = np.exp(scores - scores.max())
+def probabilities_of(scores: Array, visited: Array) -> Array:
+    """The probability of every rank from its score; zero for ranks above one that were not visited."""
+    possible = np.isin(np.arange(1, len(scores) + 1), np.append(1, visited))
+    likelihoods = np.where(possible, np.exp(scores - scores[possible].max()), 0.0)
     return np.asarray(likelihoods / likelihoods.sum())
 
 
@@ -142,18 +109,22 @@ def _why(features: Features, best: int) -> str:
     largest = len(features.rank)
     if largest == 1:
         return "the path has only rank one"
-    if rank == 1:
-        if not features.drop[1:].max() > 0.0:
-            return "no component lowers the loss beyond the first"
-        if features.rank_one_noise_ratio >= NOISE_LIMIT:
-            return f"no rank stands out among those up to {largest}"
-        ratio = f"{features.rank_one_noise_ratio:.2f}"
-        return f"what one component leaves looks like noise (noise ratio {ratio})"
+    if rank == 1 and not features.drop[1:].max() > 0.0:
+        return "no component lowers the loss beyond the first"
+    components = "one component leaves" if rank == 1 else f"{rank} components leave"
     left = (
-        f"what {rank} directions leave of X looks like noise"
-        if noise_ratio < NOISE_LIMIT
-        else f"the next direction of X is {format_number(noise_ratio)} times what noise alone would show"
+        f"what {components} of X looks like noise"
+        if noise_ratio <= NOISE_LIMIT
+        else f"the strongest pattern beyond is still {format_number(noise_ratio)} times what noise alone "
+        "would show"
     )
+    if rank == 1:
+        return (
+            left if noise_ratio <= NOISE_LIMIT else f"no rank stands out among those up to {largest}; {left}"
+        )
+    if features.fall[best] > 0.1:
+        before = format_number(features.noise_ratio_before[best])
+        return f"component {rank} is {before} times what noise alone would show, and {left}"
     if drop_ratio < MIN_DROP_RATIO:
         return f"the loss falls more slowly after {rank} components, without a clear break; {left}"
     if rank >= HIGH_RANK:
@@ -170,24 +141,38 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
     found = []
     if largest == 1:
         found.append("the path has one rank only, so nothing was chosen")
-    elif rank == 1 and (features.rank_one_noise_ratio < NOISE_LIMIT or not features.drop[1:].max() > 0.0):
+    elif rank == 1 and (features.noise_ratio[0] <= NOISE_LIMIT or not features.drop[1:].max() > 0.0):
         found.append("no structure beyond rank one")
     elif rank == largest:
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
-    elif features.drop_ratio[best] < MIN_DROP_RATIO or rank == 1:
-        what = "no rank stands out" if rank == 1 else "the rank is where it begins to fall more slowly"
-        found.append(
-            f"no elbow: the loss keeps falling up to rank {largest}, and {what}; "
-            "raise max_rank if you expect more"
+    if probabilities[best] < UNCERTAIN:
+        intervals = format_intervals(plausible_ranks(probabilities))
+        reason = (
+            "patterns above noise go on beyond them, and none stands out"
+            if features.noise_ratio[best] > NOISE_LIMIT
+            else "the last components are close to what noise alone would show"
         )
-    if rank > 1 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
+        found.append(f"the data do not determine one rank: {intervals} are reasonable, because {reason}")
+    elif rank > 1 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
-    white = first_white_noise_rank(features)
-    if white is not None and rank < white:
-        found.append(f"X is white noise only beyond {white} directions: look at rank {white} too")
     if not evidence.complete:
         found.append("the path is incomplete")
-    if not found and probabilities[best] < WEAK_CONFIDENCE:
-        ranks = plausible_ranks(probabilities)
-        found.append(f"the evidence is weak: {len(ranks)} ranks from {ranks[0]} to {ranks[-1]} are plausible")
     return found
+
+
+def format_intervals(ranks: Sequence[int]) -> str:
+    """Ranks as intervals.
+
+    >>> format_intervals([1, 2, 4, 5, 6, 9])
+    '1, 2, 4 to 6 and 9'
+    """
+    parts: list[list[int]] = []
+    for rank in sorted(ranks):
+        if parts and rank == parts[-1][-1] + 1:
+            parts[-1].append(rank)
+        else:
+            parts.append([rank])
+    words: list[str] = []
+    for part in parts:
+        words += [f"{part[0]} to {part[-1]}"] if len(part) > 2 else map(str, part)
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,4 +1,4 @@
-"""`RankEstimate`: a rank and the evidence for it."""
+"""`RankEstimate`: a rank and the evidence for it; the warning that the evidence is weak."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autonmf._types import Array
+
+UNCERTAIN = 0.5
+"""A rank with a confidence below this always comes with a warning."""
+
+
+class UncertainRankWarning(UserWarning):
+    """The data do not determine one rank: the confidence is below one half."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,10 +59,12 @@ class CountDescent:
         return state.sweep(self.sweeps)
 
     def budget(self, rank: int) -> Budget:
-        """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
+        """Few where the path only leads down, more where losses decide (docs/counts.md measures it)."""
+        if rank > 30:
+            return Budget(1, 1)
         if rank > HIGH_RANK:
             return Budget(2, 2)
-        return Budget(3, 8) if rank > 12 else Budget(6, 20)
+        return Budget(2, 6) if rank > 12 else Budget(4, 16)
 
 
 @dataclass(frozen=True)

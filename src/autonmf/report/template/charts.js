@@ -48,6 +48,17 @@ function power(exponent) {
   return `10${String(exponent).replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"["0123456789-".indexOf(sign)])}`;
 }
 
+function logRange(values) {
+  const exponents = values.filter((value) => value > 0).map(Math.log10), low = Math.min(...exponents), high = Math.max(...exponents);
+  return [low - 0.08 * (high - low), high + 0.08 * (high - low)];
+}
+
+// Bars from the level up to the values above it.
+function aboveLevel(column) {
+  return { type: "data", symmetric: false, array: column.values.map(() => 0), arrayminus: column.values.map((value) => Math.max(value - column.level[0], 0)),
+    color: `${colour("--data")}66`, thickness: 4, width: 0 };
+}
+
 function line(rank, width) {
   return { type: "line", xref: "x", yref: "paper", x0: rank, x1: rank, y0: 0, y1: 1, layer: "below",
     line: { color: colour("--choice"), width: width || 1.5, dash: "dash" } };
@@ -74,6 +85,7 @@ function drawEvidence(view) {
     more[index ? `yaxis${index + 1}` : "yaxis"] = {
       domain: [Math.max(top - high, 0), top], ...(column.log ? { type: "log", ...powers(column.values) } : { nticks: 5 }),
       rangemode: column.name === "probability" ? "tozero" : "normal", tickformat: column.name === "probability" ? ".0%" : "",
+      ...(column.level && column.log ? { range: logRange([...column.values, column.level[0] / 2, 2 * column.level[0]]) } : {}),
     };
     more.annotations.push({ text: `<b>${column.label}</b>`, xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "bottom",
       showarrow: false, font: { size: 12, color: colour("--text") } });
@@ -87,7 +99,8 @@ function drawEvidence(view) {
     return column.name === "probability"
       ? Object.assign(common, { type: "bar", marker: { color: marks } })
       : Object.assign(common, { type: "scatter", mode: "lines+markers", line: { color: colour("--data"), width: 1.5 },
-        marker: { opacity: 1, color: marks, size: ranks.map((rank) => (rank === view.rank ? 10 : 5)) } });
+        marker: { opacity: 1, color: marks, size: ranks.map((rank) => (rank === view.rank ? 10 : 5)) },
+        ...(column.level ? { error_y: aboveLevel(column) } : {}) });
   });
   more.margin = { l: 8, r: 12, t: 24, b: 8 };
   document.getElementById("evidence-chart").dataset.ranks = "yes";

@@ -1,0 +1,352 @@
+r"""How many directions of X are above its noise, and how far, without knowing the noise.
+
+Let X be a matrix of low rank plus independent noise of any variances. With the scales p of its rows and q of
+its columns chosen such that the variances of the noise average to one in each row and in each column,
+
+.. math:: Z = \mathrm{diag}(p)^{-1} X\, \mathrm{diag}(q)^{-1}
+
+has noise whose squared singular values follow the law of Marchenko and Pastur, whatever the variances of
+single entries (Landa, Zhang and Kluger, 2022). The largest of them is near :math:`(\sqrt n+\sqrt m)^2`, with
+the fluctuations of Tracy and Widom (Johnstone, 2001). A direction above this edge is not noise.
+
+The variances are not known. They are estimated by the squared residuals beyond the first k directions, summed
+over rows and over columns, each divided by one minus its leverage, the part of the noise that the k
+directions take away. Directions far above the edge are taken out first, weaker ones in later rounds: a weak
+direction that stays in the residual hardly changes the sums, while each direction of noise that is taken out
+makes what is left look like signal.
+
+*Clipped noise.* A common way to make noisy data nonnegative, max(0, M + noise), gives the noise a positive
+mean wherever M is small: :math:`\sigma/\sqrt{2\pi}` where it is zero. The places where it is add a direction
+to X that is no component. It is undone before directions are counted: zeros get a negative half back, drawn
+from a half-normal law, after which the noise has mean zero again. Where M is zero, half of the entries are
+clipped, and the others are half-normal. Zeros that were not clipped (no limb in an image, no count of a word)
+do not come with half-normal entries in their neighbourhood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autonmf._types import Array
+from autonmf.data.compressed import Compressed, orthonormalize
+from autonmf.data.dense import Dense
+from autonmf.data.factors import as_factor, gram, map_rows, persist, scale_rows, sum_rows, take_columns
+from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
+from autonmf.data.scaling import Scaled, Scaling, sums_of_squares, unscale
+
+LIMITS = (4.0, 2.0, 1.5, 1.2, 1.0, 1.0, 1.0)
+"""Directions above this many times the edge are taken out, round by round."""
+
+EXACT = 1e-9
+"""If less than this fraction of the energy is left, it consists of rounding errors."""
+
+LEAST_SCALE = 0.03
+"""The smallest scale of a row or column, as a fraction of their root mean square: some have no noise."""
+
+LARGEST_LEVERAGE = 0.8
+"""A row or column with more than this has a direction to itself, which does not tell it from noise."""
+
+SMALL_CHANGE = 0.03
+"""Scales that change by less, on average, are as good as those before."""
+
+TRACY_WIDOM = 0.98
+"""The 95 % quantile of the law of Tracy and Widom."""
+
+
+MIN_ZEROS = 0.01
+"""Fewer clipped entries add no direction that matters."""
+
+SMALL_FIT = 0.7
+"""A fit is small up to this many standard deviations; the mean of clipped noise alone is 0.4."""
+
+CLIPPED, FAR = (0.3, 0.65), (0.2, 0.45)
+"""Where the fit is small: the part of the entries that is zero, about one half; and that part of the others
+that is larger than their root mean square, about one third."""
+
+TIES = 0.5
+"""The part of the positive entries that may be the same number: small counts are mostly ones."""
+
+UNDERSTATED = 1.0
+"""Clipping makes noise look smaller than it was: what is found must be larger than what was expected."""
+
+COPIED = 1 << 21
+"""Entries of a matrix that is copied: 16 MB."""
+
+SAMPLE = 1 << 17
+"""Entries that are looked at, about."""
+
+
+class WhitenedSpectrum(NamedTuple):
+    """The leading squared singular values of Z."""
+
+    shape: tuple[int, int]  # without rows and columns of zeros
+    squares: Array  # as fractions of ‖Z‖²
+    clipped: bool = False  # whether noise had been clipped at zero, which was undone
+
+    @property
+    def ratios(self) -> Array:
+        """Each squared singular value over the edge of the noise beyond those before it; 0: nothing is left.
+
+        The variance of the noise is that of all that is left.
+        """
+        k = np.arange(len(self.squares))
+        n, m = (np.maximum(side - k, 1) for side in self.shape)
+        left = 1.0 - np.append(0.0, np.cumsum(self.squares)[:-1])
+        something = (left > EXACT) & (k < min(self.shape))
+        edges = np.where(something, left, 1.0) / (n * m) * noise_edge(n, m)
+        return np.where(something, self.squares / edges, 0.0)
+
+    def count_above(self, limit: float = 1.0) -> int:
+        """How many directions come before the first that is at most ``limit`` times the edge."""
+        below = np.flatnonzero(self.ratios <= limit)
+        return int(below[0]) if below.size else len(self.squares)
+
+
+def noise_edge(n: Array, m: Array) -> Array:
+    """The 95 % quantile of the largest squared singular value of n x m noise of unit variance."""
+    a, b = np.sqrt(n - 0.5), np.sqrt(m - 0.5)
+    return np.asarray((a + b) ** 2 + TRACY_WIDOM * (a + b) * (1.0 / a + 1.0 / b) ** (1 / 3))
+
+
+def whiten(data: Data, leading: Compressed) -> WhitenedSpectrum:
+    """The spectrum of Z, from X compressed to its leading directions. A round reads X three times.
+
+    Clipped noise is recognised and undone where X is dense and complete.
+    """
+    rows, columns = sums_of_squares(data)
+    start = _Whitened.of(Scaling(), rows, columns, leading.L, leading.R)
+    if start.is_exact(LIMITS[0]):
+        return start.spectrum
+    first = _measure(data, *_rescale(start, start.spectrum.count_above(LIMITS[0])))
+    unclipped = _undo_clipping(data, first)
+    if unclipped is None:
+        return _whiten(data, first, start.spectrum.count_above(), LIMITS).spectrum
+    found = _whiten(unclipped, _measure(unclipped, first.scaling, first.V), -1, LIMITS)
+    return found.spectrum._replace(clipped=True)
+
+
+def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
+    """X with clipped noise undone; None if there is none, or X is not dense and complete."""
+    inner, scaling = unscale(data), data.scaling if isinstance(data, Scaled) else Scaling()
+    if not isinstance(inner, RowBlocks) or not data.complete or found.is_exact(1.0):
+        return None
+    total = scaling.then(found.scaling)
+    U, V, sigma = found.above()
+    if sigma == 0.0:
+        return None
+    U, V = (V / sigma, U) if scaling.transposed else (U, V / sigma)
+    there = found.rows > 0, found.columns > 0  # rows and columns of zeros stay so
+    some_rows, some_columns = there[::-1] if scaling.transposed else there
+    rows, columns = sigma * total.a * some_rows, total.b * some_columns
+    factor = find_clipped_noise(inner, rows, columns, U, V)
+    return Scaled(unclip(inner, factor * rows, columns, scaling.transposed), scaling) if factor else None
+
+
+class _Whitened(NamedTuple):
+    """Z and its leading directions: Z ≈ U Vᵀ, where U has orthonormal columns and V orthogonal ones."""
+
+    scaling: Scaling  # from X to Z
+    rows: Any  # squared norms of its rows
+    columns: Array  # of its columns
+    U: Any  # n x w
+    V: Array  # m x w, by decreasing norm
+    spectrum: WhitenedSpectrum
+
+    @staticmethod
+    def of(scaling: Scaling, rows: Any, columns: Array, U: Any, V: Array) -> _Whitened:
+        """From orthonormal U and V = ZᵀU, which are rotated."""
+        vectors = np.linalg.eigh(V.T @ V)[1][:, ::-1]
+        U, V = map_rows(_times, U, vectors), V @ vectors
+        shape = int(sum_rows(np.count_nonzero, rows)), int(np.count_nonzero(columns))
+        squares = np.square(V).sum(axis=0) / (columns.sum() or 1.0)
+        return _Whitened(scaling, rows, columns, U, V, WhitenedSpectrum(shape, squares))
+
+    def is_exact(self, limit: float) -> bool:
+        """Whether the directions far above the edge leave nothing but rounding errors."""
+        far = self.spectrum.count_above(limit)
+        return not 1.0 - self.spectrum.squares[:far].sum() > EXACT
+
+    @property
+    def energy(self) -> float:
+        """‖Z‖²."""
+        return float(self.columns.sum())
+
+    def above(self) -> tuple[Array, Array, float]:
+        """The directions above the edge, and the standard deviation of the noise of Z."""
+        k = self.spectrum.count_above()
+        n, m = (max(side - k, 1) for side in self.spectrum.shape)
+        left = max(self.energy - float(np.square(self.V[:, :k]).sum()), 0.0)
+        return self.U[:, :k], self.V[:, :k], float(np.sqrt(left / (n * m)))
+
+
+def _whiten(data: Data, found: _Whitened, before: int, limits: Sequence[float]) -> _Whitened:
+    """Rescale until the scales, and the number of directions above the edge, stay the same."""
+    for limit in limits:
+        spectrum = found.spectrum
+        count, far = spectrum.count_above(), spectrum.count_above(limit)
+        if count == before == far or found.is_exact(limit):
+            break
+        scaling, V = _rescale(found, far)
+        if count == far and _change(found.scaling, scaling) < SMALL_CHANGE:
+            break
+        before, found = count, _measure(data, scaling, V)
+    return found
+
+
+def _measure(data: Data, scaling: Scaling, V: Array) -> _Whitened:
+    """X with other scales, and its leading directions from about those of V."""
+    Z = scaling.apply(data)
+    W = persist(Z.right(as_factor(orthonormalize(V), Z.dtype)))
+    values, vectors = np.linalg.eigh(gram(W).astype(np.float64))
+    strong = values > 1e-14 * values[-1]
+    U = persist(map_rows(_times, W, vectors[:, strong] / np.sqrt(values[strong])))
+    R = Z.left(as_factor(U, Z.dtype)).astype(np.float64, copy=False)
+    return _Whitened.of(scaling, *sums_of_squares(Z), U, R)
+
+
+def _change(old: Scaling, new: Scaling) -> float:
+    """The root mean square of the relative change of the scales of rows and columns, the larger."""
+    pairs = (old.a, new.a), (old.b, new.b)
+    return float(
+        max(np.sqrt(sum_rows(_squared_change, after, before) / after.shape[0]) for before, after in pairs)
+    )
+
+
+def _squared_change(after: Array, before: Any) -> float:
+    return float(np.square(after / before - 1.0).sum())
+
+
+def _rescale(found: _Whitened, count: int) -> tuple[Scaling, Array]:
+    """Scales that give the residual beyond some directions equal variances, and V in the new scales."""
+    scaling, values = found.scaling, found.spectrum.squares[:count] * found.energy
+    of_rows = map_rows(_residual_variances, found.rows, take_columns(found.U, slice(count)), values)
+    of_columns = _residual_variances(found.columns, found.V[:, :count] / np.sqrt(values), values)
+    a, b = persist(_multiply_roots(scaling.a, of_rows)), _multiply_roots(scaling.b, of_columns)
+    return Scaling(a, b), scale_rows(found.V, scaling.b / b)
+
+
+def _times(A: Array, matrix: Array) -> Array:
+    return np.asfortranarray(A @ matrix)
+
+
+def _residual_variances(squares: Array, vectors: Array, values: Array) -> Array:
+    """What singular vectors leave of sums of squares, over one minus their leverage."""
+    parts = np.square(vectors)
+    left = np.maximum(squares[:, 0] - parts @ values, 0.0)
+    leverage = parts.sum(axis=1)
+    free = leverage < LARGEST_LEVERAGE
+    return np.where(free, left / np.where(free, 1.0 - leverage, 1.0), squares[:, 0])[:, None]
+
+
+def _multiply_roots(scales: Any, variances: Any) -> Any:
+    """The scales times the roots of the variances, none far below their root mean square."""
+    squares = map_rows(_multiply_squares, variances, scales)
+    mean = sum_rows(np.sum, squares) / max(sum_rows(np.count_nonzero, squares), 1)
+    return map_rows(_bounded_roots, squares, mean)
+
+
+def _multiply_squares(variances: Array, scales: Any) -> Array:
+    return np.asarray(variances * np.square(scales))
+
+
+def _bounded_roots(squares: Array, mean: float) -> Array:
+    """Their roots in units of the root mean square; one for a row of zeros."""
+    return np.where(squares > 0, np.sqrt(np.maximum(squares / mean, LEAST_SCALE**2)), 1.0)
+
+
+# Clipped noise
+
+
+class Unclipped(RowBlocks):
+    """X with normal noise given back to its zeros. What is drawn for an entry depends on its place alone."""
+
+    def __init__(self, data: RowBlocks, rows: Array, columns: Array, transposed: bool = False) -> None:
+        self.data, self.transposed = data, transposed  # a file of columns is given back what its transpose is
+        self.rows, self.columns = rows, columns  # the standard deviation of entry ij is rows_i columns_j
+        self.shape, self.dtype = data.shape, data.dtype
+        self.block_entries, self.parallel = data.block_entries, data.parallel
+
+    def read(self, rows: slice) -> Array:
+        X = np.array(self.data.read(rows))
+        i, j = np.nonzero(X == 0)
+        place = (j, i + rows.start) if self.transposed else (i + rows.start, j)
+        X[i, j] = -draw_half_normal(*place) * self.rows[rows][i, 0] * self.columns[j, 0]
+        return X
+
+    @property
+    def cost(self) -> float:
+        return float(np.prod(self.shape, dtype=float))
+
+    def squared_norm(self) -> float:
+        return float(self.map_blocks(_squared_sum, None)[1])
+
+    def right(self, V: Array) -> Array:
+        return np.asfortranarray(np.concatenate([self.read(b) @ V for b in self.blocks]))
+
+    def left(self, U: Array) -> Array:
+        return sum_in_groups(lambda b: self.read(b).T @ U[b], self.blocks, parallel=self.parallel)
+
+
+def _squared_sum(block: Block, _: None) -> tuple[None, float]:
+    return None, squared_sum(block.read())
+
+
+def unclip(data: RowBlocks, rows: Array, columns: Array, transposed: bool = False) -> Data:
+    """X with clipped noise undone: a copy where it is small, otherwise made anew each time it is read."""
+    unclipped = Unclipped(data, rows, columns, transposed)
+    n, m = data.shape
+    return Dense(unclipped.read(slice(0, n))) if n * m <= COPIED else unclipped
+
+
+def find_clipped_noise(data: RowBlocks, rows: Array, columns: Array, U: Array, V: Array) -> float:
+    """The factor by which ``rows``_i ``columns``_j understates the noise that was clipped; 0 if none was.
+
+    U Vᵀ is a fit of X divided by ``rows`` and ``columns``. Where it is small, half of X must be zero, and the
+    rest half-normal.
+    """
+    values: list[Array] = []
+    positive: list[Array] = []
+    zeros = seen = 0
+    for block in _spread_blocks(data.shape):
+        X = data.read(block)
+        if is_sparse(X) or np.count_nonzero(X) > (1.0 - MIN_ZEROS) * X.size:
+            continue
+        scale = rows[block] * columns.T
+        small = (np.abs(U[block] @ V.T) < SMALL_FIT) & (scale > 0)
+        zeros += int(np.count_nonzero(X[small] == 0))
+        values.append(X[small & (X > 0)])
+        positive.append(values[-1] / scale[small & (X > 0)])
+        seen += X.size
+    above, values_above = (np.concatenate([np.zeros(0), *parts]) for parts in (positive, values))
+    total = zeros + len(above)
+    if zeros <= MIN_ZEROS * seen or not len(above) or not CLIPPED[0] < zeros / total < CLIPPED[1]:
+        return 0.0
+    if np.unique(values_above, return_counts=True)[1].max() > TIES * len(above):
+        return 0.0
+    sigma = float(np.sqrt(np.mean(np.square(above))))
+    far = np.count_nonzero(above > sigma) / len(above)
+    return sigma if FAR[0] < far < FAR[1] and sigma > UNDERSTATED else 0.0
+
+
+def _spread_blocks(shape: tuple[int, int]) -> list[slice]:
+    """Few blocks of rows from all over X, with about `SAMPLE` entries."""
+    n, m = shape
+    size = max(1, SAMPLE // (8 * m))
+    return [slice(start, min(start + size, n)) for start in range(0, n, max(size, -(-n // 8)))]
+
+
+@cache
+def _half_normal_table() -> Array:
+    return np.abs(np.random.default_rng(0).standard_normal(1 << 16))
+
+
+def draw_half_normal(i: Array, j: Array) -> Array:
+    """Absolute values of normal numbers, always the same at the same place: a table, read at a hash."""
+    place = i.astype(np.uint64) << np.uint64(32) | j.astype(np.uint64)
+    for shift, multiplier in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64
+        place = (place ^ (place >> np.uint64(shift))) * np.uint64(multiplier)
+    return _half_normal_table()[(place >> np.uint64(48)).astype(np.intp)]
