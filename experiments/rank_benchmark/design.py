@@ -9,6 +9,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from autonmf._types import Array
 from autonmf.datasets import make_low_rank
@@ -388,6 +389,39 @@ def smooth_spectra(rng: Generator) -> Instance:
     """Three to eight sums of Gaussians."""
     bands, rank = int(rng.integers(100, 201)), int(rng.integers(3, 9))
     return scene(np.array([smooth_spectrum(bands, rng) for _ in range(rank)]).T, rng, "generated spectra")
+
+
+@drawn(
+    "smooth-noise",
+    "synthetic",
+    hard="noise is correlated along each row, so that no law of independent noise tells where it begins",
+)
+def smooth_noise(rng: Generator) -> Instance:
+    """Two to ten components; noise smoothed over 1 to 4 columns, the weakest component 1.5 to 4 times it."""
+    n, m, rank = int(rng.integers(100, 501)), int(rng.integers(80, 301)), int(rng.integers(2, 11))
+    U, V = positive_first(n, rank, rng), positive_first(m, rank, rng)
+    noise = gaussian_filter1d(rng.standard_normal((n, m)), rng.uniform(1.0, 4.0), axis=1)
+    above = rng.uniform(1.5, 4.0)
+    X = symmetric(U @ V.T, with_norm(noise, weakest(U, V) / above))
+    return Instance(X, rank, U, V, f"{above:.1f} times the noise")
+
+
+@drawn(
+    "varying-spectra",
+    "semi",
+    hard="spectra vary smoothly from sample to sample by more than the noise",
+)
+def varying_spectra(rng: Generator) -> Instance:
+    """Two to eight spectra, with a smooth deviation per sample; the weakest is 1.5 to 4 times that."""
+    samples, bands, rank = int(rng.integers(150, 501)), int(rng.integers(80, 251)), int(rng.integers(2, 9))
+    V = np.array([smooth_spectrum(bands, rng) for _ in range(rank)]).T
+    U = rng.gamma(0.5, 1.0, (samples, rank))
+    M = U @ V.T
+    curves = M * gaussian_filter1d(rng.standard_normal((samples, bands)), bands / 20, axis=1)
+    above = rng.uniform(1.5, 4.0)
+    X = symmetric(M, with_norm(curves, weakest(U, V) / above))
+    X = bounded(X, 0.1 * float((X - M).std()), rng)
+    return Instance(X, rank, U, V, f"{above:.1f} times the variation")
 
 
 CHANNELS = 96

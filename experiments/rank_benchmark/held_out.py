@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from autonmf._types import Array
 from autonmf.datasets.dataset import read_npz
@@ -247,6 +247,24 @@ def autoregressive(rng: Generator) -> Instance:
     above = rng.uniform(1.5, 3.0)
     X = symmetric(U @ V.T, with_norm(noise, weakest(U, V) / above))
     return Instance(X, rank, U, V, f"correlation {correlation:.2f}, {above:.1f} times the noise")
+
+
+@drawn(
+    "drifting-peaks",
+    "semi",
+    hard="the peaks of a spectrum shift a little from sample to sample: more than one direction each",
+    held_out=True,
+)
+def drifting_peaks(rng: Generator) -> Instance:
+    """Two to seven spectra of emission lines, shifted by a standard deviation of 0.1 to 0.3 bands."""
+    samples, bands, rank = int(rng.integers(150, 501)), int(rng.integers(120, 301)), int(rng.integers(2, 8))
+    V, U = emission_spectra(bands, rank, rng), rng.gamma(0.5, 1.0, (samples, rank))
+    V = gaussian_filter1d(V, 3.0, axis=0)
+    shift = rng.uniform(0.1, 0.3)
+    slopes = np.gradient(V, axis=0)
+    M = np.maximum((U @ V.T) + (U * shift * rng.standard_normal((samples, rank))) @ slopes.T, 0.0)
+    sigma = weakest(U, V) / (rng.uniform(5.0, 20.0) * (samples**0.5 + bands**0.5))
+    return Instance(bounded(M, sigma, rng), rank, U, V, f"shifts of {shift:.2f} bands, noise {sigma:.2g}")
 
 
 FRAME = 1024  # samples at RATE, of which half and one are bins

@@ -33,7 +33,7 @@ def test_two_candidates_are_a_logistic_regression() -> None:
     choices = [fit_rule.Choice(x, 1 - int(r), w) for x, r, w in zip(columns, right, shares, strict=True)]
     peer = LogisticRegression(fit_intercept=False, C=1 / 0.01, tol=1e-10)
     peer.fit(columns[:, 0] - columns[:, 1], right, sample_weight=shares / shares.sum())
-    np.testing.assert_allclose(fit_rule.fit(choices, ridge=0.01), peer.coef_[0], rtol=1e-3)
+    np.testing.assert_allclose(fit_rule.fit(choices, ridges=(0.01,) * 3), peer.coef_[0], rtol=1e-3)
 
 
 def test_the_fit_is_a_minimum_with_candidates_of_different_number() -> None:
@@ -44,7 +44,7 @@ def test_the_fit_is_a_minimum_with_candidates_of_different_number() -> None:
         losses = [np.log(np.exp(c.columns @ w).sum()) - c.columns[c.right] @ w for c in choices]
         return float(np.mean(losses) + 0.5 * 0.1 * w @ w)
 
-    found = fit_rule.fit(choices, ridge=0.1)
+    found = fit_rule.fit(choices, ridges=(0.1,) * 2)
     for step in (*1e-3 * np.eye(2), *-1e-3 * np.eye(2)):
         assert objective(found) < objective(found + step)
 

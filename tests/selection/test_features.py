@@ -133,7 +133,7 @@ def slow_elbow_fits(drops: list[float]) -> dict[int, float]:
     fits = {}
     for i in range(1, len(ranks) - 1):
         misfit = line_misfit(ranks[:i], heights[:i]) + line_misfit(ranks[i:], heights[i:])
-        fits[ranks[i - 1]] = -0.5 * math.log10(misfit / total + 1e-12)
+        fits[ranks[i - 1]] = -0.5 * math.log10(misfit / total + 0.01**2)
     return fits
 
 
@@ -189,15 +189,15 @@ def test_features_of_real_paths(low_rank: np.ndarray) -> None:
 
 
 def test_two_lines_fit_where_they_meet() -> None:
-    """Roots of the drops on two lines that part after rank 6: they fit perfectly there, and nowhere else."""
+    """Roots of the drops on two lines that part after rank 6: they fit to the limit there, and nowhere else."""
     k = np.arange(1, 21)
     heights = np.where(k <= 6, 1.0 - 0.1 * k, 0.2 - 0.008 * k)
     drops = heights**2 / np.sum(heights**2) * 0.9
     losses = 1.0 - np.cumsum(drops)
     fits = compute_features(Evidence((60, 50), k, losses, drops, WhitenedSpectrum((60, 50), drops))).elbow
     assert fits.argmax() + 1 == 6
-    assert_allclose(fits[5], 6.0, rtol=1e-3)
-    assert np.delete(fits, 5).max() < 3.0
+    assert_allclose(fits[5], 2.0, rtol=1e-3)
+    assert np.delete(fits, 5).max() < 1.9
 
 
 def test_a_drop_before_none_is_finitely_larger() -> None:

@@ -89,16 +89,21 @@ class WhitenedSpectrum(NamedTuple):
 
     @property
     def ratios(self) -> Array:
-        """Each squared singular value over the edge of the noise beyond those before it; 0: nothing is left.
+        """Each squared singular value over the edge of the noise beyond those before it.
 
-        The variance of the noise is that of all that is left.
+        The variance of the noise is that of all that is left. Where only rounding errors are left they have no
+        edge, and ratios fall as the squared singular values do: abruptly if X has that rank, slowly if its
+        components fade away. No ratio is left beyond the shorter side.
         """
         k = np.arange(len(self.squares))
         n, m = (np.maximum(side - k, 1) for side in self.shape)
         left = 1.0 - np.append(0.0, np.cumsum(self.squares)[:-1])
-        something = (left > EXACT) & (k < min(self.shape))
+        something = left > EXACT
         edges = np.where(something, left, 1.0) / (n * m) * noise_edge(n, m)
-        return np.where(something, self.squares / edges, 0.0)
+        ratios = self.squares / edges
+        last = int(np.count_nonzero(something)) - 1  # at least 0: all is left before the first
+        ratios[last:] = ratios[last] * self.squares[last:] / max(self.squares[last], np.finfo(float).tiny)
+        return np.where(k < min(self.shape), ratios, 0.0)
 
     def count_above(self, limit: float = 1.0) -> int:
         """How many directions come before the first that is at most ``limit`` times the edge."""

@@ -1,14 +1,13 @@
-r"""The default rule: a probability for every rank, from five features with fixed weights.
+r"""The default rule: a probability for every rank, from three features with fixed weights.
 
 With the `autonmf.selection.features` of rank k the score is
 
-.. math:: z_k = w_1\log_{10}\mathrm{drop\ ratio}_k + w_2\,\mathrm{elbow}_k
-    - w_3\log_{10}\mathrm{noise\ ratio}_k + w_4\log_{10}\mathrm{noise\ ratio}_{k-1} + w_5\,\mathrm{fall}_k,
+.. math:: z_k = w_1\log_{10}\mathrm{drop\ ratio}_k + w_2\,\mathrm{elbow}_k + w_3\,\mathrm{fall}_k,
 
-each within the limits below, and the probability of k is proportional to :math:`e^{z_k}`. The weights are
-those of a conditional logit model fitted to data of known rank; docs/selection.md tells how, and on what. At
-rank one there always is a component, and a drop that says nothing about the next one: the drop ratio and the
-noise ratio before it are neutral.
+each within the limits below, and the probability of k is proportional to :math:`e^{z_k}`. The fall to noise
+decides where noise begins at some rank; where it does not, drop ratio and elbow fit do, and never surely. The
+weights are those of a conditional logit model fitted to data of known rank; docs/selection.md tells how, and
+on what. The drop ratio of rank one says nothing: there always is a first component.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from autonmf.selection.features import (
 )
 from autonmf.solvers import HIGH_RANK
 
-WEIGHTS = (1.7, 1.5, 1.3, 1.5, 6.5)  # of drop ratio, elbow fit, noise ratio, the same before, fall to noise
+WEIGHTS = (2.5, 2.5, 6.5)  # of drop ratio, elbow fit and fall to noise
 
-MAX_LOG_AFTER, MAX_LOG_BEFORE, MAX_FALL = 1.0, 0.5, 1.0
-"""Noise ratios count up to ten after, and up to three before; falls up to one decade."""
+MAX_FALL = 1.0
+"""Falls of the noise ratio count up to one decade."""
 
 MAX_CONFIDENCE = 0.99
 """The largest confidence: some hundred matrices of known rank do not tell more."""
@@ -73,19 +72,14 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
 
 def feature_columns(features: Features) -> Array:
     """What the weights multiply: a row per rank, a column per feature."""
-    after, before = (
-        np.log10(np.maximum(r, 1.0)) for r in (features.noise_ratio, features.noise_ratio_before)
-    )
     columns = np.column_stack(
         [
             np.log10(np.clip(features.drop_ratio, MIN_DROP_RATIO, MAX_DROP_RATIO) / MIN_DROP_RATIO),
             features.elbow,
-            -np.minimum(after, MAX_LOG_AFTER),
-            np.minimum(before, MAX_LOG_BEFORE),
             np.minimum(features.fall, MAX_FALL),
         ]
     )
-    columns[0, [0, 3]] = 0.0
+    columns[0, 0] = 0.0
     return columns
 
 

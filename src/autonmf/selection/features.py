@@ -13,15 +13,12 @@ drop ratio    :math:`(d_k+f)/(d_{k+1}+f)`: how many times more component k lower
               iterations
 elbow fit     -log10 of the misfit of two straight lines, one up to k and one         Y         the smallest
               beyond, to the roots of the drops
-noise ratio   :math:`\sigma_{k+1}^2` over the largest that noise alone would have     Z         up to 1
-              beyond k directions
-the same      the noise ratio before component k                                      Z         up to 1
-before
 fall to       how far the noise ratio falls with component k, in decades, where it    Z         0
 noise         falls to that of noise
 ============  =====================================================================  ========  ===============
 
-Noise ratios count linear directions, and the nonnegative rank may be larger than the linear one. Then the
+The noise ratio after k components is :math:`\sigma_{k+1}^2` of Z over the largest that noise alone would have
+beyond k directions: noise up to one. Noise ratios count linear directions, and the nonnegative rank may be larger than the linear one. Then the
 loss of k nonnegative components lags behind that of k directions, and the next component lowers it by more
 than any direction could. From the first rank that noise ratios call noise on, the ratio of that drop to
 :math:`\sigma_{k+1}^2` of Y, over a tolerance for rough solutions, is the noise ratio if it is larger.
@@ -51,6 +48,9 @@ ELBOW_RANGE = 0.8
 
 ELBOW_MIN_RANKS = 5
 """Two lines always fit fewer points."""
+
+ELBOW_MISFIT = 0.01
+"""Smaller misfits, as fractions of the largest root, say no more: lines fit a few points by chance."""
 
 NOISE_LIMIT = 1.3
 """Noise ratios up to one are noise, those above this are not; in between it is doubtful."""
@@ -149,7 +149,7 @@ def _elbow_fits(drops: Array, visited: Array) -> Array:
             _line_misfits(ranks, y, weights)[:-2]
             + _line_misfits(ranks[::-1], y[::-1], weights[::-1])[-2:0:-1]
         )
-        fits[ranks[:-2] - 1] = -0.5 * np.log10(parted / weights.sum() + 1e-12)
+        fits[ranks[:-2] - 1] = -0.5 * np.log10(parted / weights.sum() + ELBOW_MISFIT**2)
     return np.where(np.isnan(fits), np.nanmin(fits) if np.isfinite(fits).any() else 0.0, fits)
 
 

@@ -31,7 +31,7 @@ def select_rank(
         ``rank_path(X, equilibrate=True)``, or the ``path_`` of an `AutoNMF` with that rule.
     rule : {"marginal", "auto"}
         "marginal" is the paper's rule: the first rank whose drop of the loss is more than ``tau`` times the
-        next one's. "auto", the default of `AutoNMF`, weighs four features and says how sure it is.
+        next one's. "auto", the default of `AutoNMF`, weighs three features and says how sure it is.
     tau : float, optional
         Threshold of the marginal rule. Default 5, the paper's value for synthetic data; it uses 2 for real
         data.
