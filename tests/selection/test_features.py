@@ -189,7 +189,7 @@ def test_features_of_real_paths(low_rank: np.ndarray) -> None:
 
 
 def test_two_lines_fit_where_they_meet() -> None:
-    """Roots of the drops on two lines that part after rank 6: they fit to the limit there, and nowhere else."""
+    """Roots of the drops on two lines that part after rank 6: they fit there, and nowhere else."""
     k = np.arange(1, 21)
     heights = np.where(k <= 6, 1.0 - 0.1 * k, 0.2 - 0.008 * k)
     drops = heights**2 / np.sum(heights**2) * 0.9

@@ -91,9 +91,9 @@ class WhitenedSpectrum(NamedTuple):
     def ratios(self) -> Array:
         """Each squared singular value over the edge of the noise beyond those before it.
 
-        The variance of the noise is that of all that is left. Where only rounding errors are left they have no
-        edge, and ratios fall as the squared singular values do: abruptly if X has that rank, slowly if its
-        components fade away. No ratio is left beyond the shorter side.
+        The variance of the noise is that of all that is left. Where only rounding errors are left they have
+        no edge, and ratios fall as the squared singular values do: abruptly if X has that rank, slowly if its
+        components fade away. They are zero beyond the shorter side.
         """
         k = np.arange(len(self.squares))
         n, m = (np.maximum(side - k, 1) for side in self.shape)

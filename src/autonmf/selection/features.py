@@ -18,10 +18,11 @@ noise         falls to that of noise
 ============  =====================================================================  ========  ===============
 
 The noise ratio after k components is :math:`\sigma_{k+1}^2` of Z over the largest that noise alone would have
-beyond k directions: noise up to one. Noise ratios count linear directions, and the nonnegative rank may be larger than the linear one. Then the
-loss of k nonnegative components lags behind that of k directions, and the next component lowers it by more
-than any direction could. From the first rank that noise ratios call noise on, the ratio of that drop to
-:math:`\sigma_{k+1}^2` of Y, over a tolerance for rough solutions, is the noise ratio if it is larger.
+beyond k directions: up to one it is noise. It counts linear directions, and the nonnegative rank may be
+larger than the linear one. Then the loss of k nonnegative components lags behind that of k directions, and
+the next component lowers it by more than any direction could. From the first rank that is noise on, the ratio
+of that drop to :math:`\sigma_{k+1}^2` of Y, over a tolerance for rough solutions, is the noise ratio if it is
+larger.
 """
 
 from __future__ import annotations
