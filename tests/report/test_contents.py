@@ -61,7 +61,6 @@ def test_confidence_in_words(result: Result, confidence: float, words: str) -> N
     estimate = replace(result.estimate, confidence=confidence, plausible=(2, 3, 4, 7))
     answer = said(replace(result, estimate=estimate))
     assert words in answer.confidence
-    assert ("credible set is 2 to 4 and 7." in answer.confidence) == (confidence > 0.5)
 
 
 def test_data_that_do_not_determine_one_rank() -> None:
@@ -75,7 +74,6 @@ def test_data_that_do_not_determine_one_rank() -> None:
     assert warning.startswith(
         f"The data do not determine one rank: {plausible[0]} to {plausible[-1]} are reasonable, because "
     )
-    assert "credible set" not in answer.confidence
 
 
 @pytest.mark.parametrize(("likeliest", "capped"), [(0.9999, True), (0.98, False)])

@@ -12,7 +12,7 @@ from autonmf.plotting.evidence import column, default_columns, numeric_columns
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain
 from autonmf.selection import UNCERTAIN, RankEstimate
-from autonmf.selection.automatic import CREDIBLE_MASS, format_intervals
+from autonmf.selection.automatic import format_intervals
 from autonmf.selection.features import NOISE_LIMIT, format_number
 
 PANELS = ("probability", "noise_ratio", "drop", "drop_ratio")
@@ -168,8 +168,6 @@ def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ..
     second = next((one for one in candidates if one.rank != estimate.rank), None)
     if second is not None:
         text += f" The second most probable rank is {second.rank} ({second.words})."
-        if len(estimate.plausible) > 2 and confidence >= UNCERTAIN:  # otherwise the warning names them
-            text += f" The {percent(CREDIBLE_MASS)} credible set is {format_intervals(estimate.plausible)}."
     if estimate.rule == "auto" and max(estimate.evidence.get("probability", [0.0])) > confidence:
         text += (
             f" Probabilities are capped at {percent(confidence)}, because the rule was calibrated on a "

@@ -37,8 +37,8 @@ MAX_FALL = 1.0
 MAX_CONFIDENCE = 0.99
 """The largest confidence: some hundred matrices of known rank do not tell more."""
 
-CREDIBLE_MASS = 0.9
-"""The plausible ranks are the likeliest ones that together have this probability."""
+PLAUSIBLE_FRACTION = 1 / 3
+"""The plausible ranks have at least this fraction of the chosen one's probability."""
 
 RIVAL_FRACTION = 0.6
 """Another rank with this fraction of the chosen one's probability is equally supported."""
@@ -91,10 +91,10 @@ def probabilities_of(scores: Array, visited: Array) -> Array:
 
 
 def plausible_ranks(probabilities: Array) -> tuple[int, ...]:
-    """The likeliest ranks that together are `CREDIBLE_MASS`."""
-    order = np.argsort(-probabilities, kind="stable")
-    needed = int(np.searchsorted(np.cumsum(probabilities[order]), CREDIBLE_MASS)) + 1
-    return tuple(sorted(int(i) + 1 for i in order[:needed]))
+    """The ranks that are nearly as probable as the likeliest."""
+    return tuple(
+        int(i) + 1 for i in np.flatnonzero(probabilities >= PLAUSIBLE_FRACTION * probabilities.max())
+    )
 
 
 def _why(features: Features, best: int) -> str:
@@ -140,13 +140,18 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
     elif rank == largest:
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
     if probabilities[best] < UNCERTAIN:
-        intervals = format_intervals(plausible_ranks(probabilities))
+        plausible = plausible_ranks(probabilities)
+        which = (
+            f"{format_intervals(plausible)} are reasonable"
+            if len(plausible) > 1
+            else f"{rank} is the most probable"
+        )
         reason = (
-            "patterns above noise go on beyond them, and none stands out"
+            "patterns above noise go on at higher ranks"
             if features.noise_ratio[best] > NOISE_LIMIT
             else "the last components are close to what noise alone would show"
         )
-        found.append(f"the data do not determine one rank: {intervals} are reasonable, because {reason}")
+        found.append(f"the data do not determine one rank: {which}, because {reason}")
     elif rank > 1 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
     if not evidence.complete:

@@ -56,6 +56,9 @@ ELBOW_MISFIT = 0.01
 NOISE_LIMIT = 1.3
 """Noise ratios up to one are noise, those above this are not; in between it is doubtful."""
 
+LEAST_FALL = 0.1
+"""The fall at the first rank that may leave nothing but noise, at least: it decides where nothing else does."""
+
 FIRST = 10.0
 """The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away."""
 
@@ -84,8 +87,6 @@ def compute_features(evidence: Evidence) -> Features:
     drops = -np.diff(losses)
     noise_ratios = _noise_ratios(evidence, drops, spectrum)
     before, after = noise_ratios[:-1], noise_ratios[1:]
-    like_noise = np.clip((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 0.0, 1.0)
-    decades = np.log10(np.maximum(before, 1.0)) - np.log10(np.maximum(after, 1.0))
     return Features(
         rank=np.arange(1, largest + 1),
         loss=np.maximum(losses[1:-1], 0.0),
@@ -94,7 +95,7 @@ def compute_features(evidence: Evidence) -> Features:
         elbow=_elbow_fits(drops[:-1], evidence.ranks),
         noise_ratio=after,
         noise_ratio_before=before,
-        fall=np.maximum(decades, 0.0) * like_noise,
+        fall=_falls(before, after),
     )
 
 
@@ -132,6 +133,16 @@ def _noise_ratios(evidence: Evidence, drops: Array, spectrum: Array) -> Array:
     lag = drops[1:] / np.maximum(spectrum[1 : largest + 1], NEGLIGIBLE) / LAG
     ratios[1:] = np.where((k >= first) & (k < HIGH_RANK), np.maximum(ratios[1:], lag), ratios[1:])
     return ratios
+
+
+def _falls(before: Array, after: Array) -> Array:
+    """How far the noise ratio falls with each component, as far as it falls to that of noise."""
+    decades = np.log10(np.maximum(before, 1.0)) - np.log10(np.maximum(after, 1.0))
+    like_noise = np.clip((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 0.0, 1.0)
+    falls = np.maximum(decades, 0.0) * like_noise
+    first = np.flatnonzero(after <= NOISE_LIMIT)[:1]
+    falls[first] = np.maximum(falls[first], LEAST_FALL)
+    return np.asarray(falls)
 
 
 def _elbow_fits(drops: Array, visited: Array) -> Array:
