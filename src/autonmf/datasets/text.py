@@ -15,17 +15,13 @@ from scipy import sparse
 
 from autonmf._types import Array
 from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, read_csr
-from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.datasets.fetching import DataHome, fetch_file, find
 from autonmf.io import normalize, read_matrix
 from autonmf.io.table import ReadError, explain_errors
 
 SECTIONS = ("business", "entertainment", "politics", "sport", "tech")
 
 
-@share_parameters(
-    "``bbc_news.npz`` or the three files ``bbc.mtx``, ``bbc.terms`` and ``bbc.classes``",
-    "the three files, which alone hold the terms, if nothing is there",
-)
 def fetch_bbc(
     *,
     tfidf: bool = False,
@@ -39,6 +35,9 @@ def fetch_bbc(
     ----------
     tfidf : bool
         Weight the counts. Default: the counts, in which long articles and frequent terms dominate.
+    data_home, download, dtype
+        As in `fetch_samson`; the files are ``bbc_news.npz``, or ``bbc.mtx``, ``bbc.terms`` and
+        ``bbc.classes``, which alone hold the terms.
     """
     kind = check_dtype(dtype)
     terms: tuple[str, ...] = ()
@@ -79,10 +78,6 @@ def _read_classes(file: Path) -> Array:
     return np.array([section for _, section in pairs], dtype=np.int64)
 
 
-@share_parameters(
-    "``wos_sample1000.tsv.gz`` or ``Data1k.txt``, for the 5736 ``WebOfScience.zip``",
-    "``Data1k.txt`` (1.5 MB) or ``WebOfScience.zip`` (60 MB) if it is not there",
-)
 def fetch_wos(
     *,
     subset: Literal["sample", "5736"] = "sample",
@@ -101,6 +96,9 @@ def fetch_wos(
     min_df, max_df : int and float
         Terms in fewer documents than `min_df`, or in a larger fraction than `max_df`, are left out. The paper
         does not say how it came to its 20,082 terms.
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``wos_sample1000.tsv.gz`` or ``Data1k.txt`` (1.5 MB), for the 5736
+        ``WebOfScience.zip`` (60 MB).
     """
     kind = check_dtype(dtype)
     if subset not in ("sample", "5736"):
