@@ -98,12 +98,9 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[A
 
 def _listed(different: dict[str, tuple[Any, Any]]) -> str:
     said = [f"{name} was {then}, is {now}" for name, (then, now) in different.items() if name != "X"]
-    entries = (
-        ["X has other entries, or another memory order"]
-        if "X" in different and "shape" not in different
-        else []
-    )
-    return ", ".join(entries + said)
+    if "X" in different and "shape" not in different:
+        said.insert(0, "X has other entries, or another memory order")
+    return ", ".join(said)
 
 
 def _describe_search(data: Data, options: PathOptions) -> dict[str, Any]:
@@ -119,12 +116,9 @@ def _describe_search(data: Data, options: PathOptions) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value)
     if isinstance(value, tuple | list):  # factors
         return [_digest(np.asarray(factor, dtype=np.float64)) for factor in value]
     return repr(value) if is_dataclass(value) else type(value).__qualname__
@@ -189,10 +183,18 @@ class Checkpoint:
             first, *records = journal.entries
             found = first.label.get("identity")
             if not isinstance(found, dict):
-                raise _invalid(journal)
+                raise TypeError
             checkpoint = Checkpoint(journal, found)
             for entry in records:
-                checkpoint._add_record(entry)
+                track = checkpoint.track(str(entry.label["engine"]), int(entry.label["start"]))
+                if entry.label.get("end"):
+                    track.finished = True
+                else:
+                    visit, lam = read_visit(entry.label["visit"]), float(entry.label["lam"])
+                    track.records.append(Record(entry, visit, lam))
+        except (KeyError, TypeError, ValueError):
+            journal.close()
+            raise _invalid(journal) from None
         except BaseException:
             journal.close()
             raise
@@ -206,17 +208,6 @@ class Checkpoint:
     def seconds(self) -> float:
         """Seconds spent before the search was resumed."""
         return max((r.visit.seconds for t in self.tracks.values() for r in t.records), default=0.0)
-
-    def _add_record(self, entry: Entry) -> None:
-        try:
-            track = self.track(str(entry.label["engine"]), int(entry.label["start"]))
-            if entry.label.get("end"):
-                track.finished = True
-            else:
-                record = Record(entry, read_visit(entry.label["visit"]), float(entry.label["lam"]))
-                track.records.append(record)
-        except (KeyError, TypeError, ValueError):
-            raise _invalid(self.journal) from None
 
 
 class Record(NamedTuple):

@@ -9,7 +9,6 @@ import errno
 import json
 import math
 import os
-import tokenize
 import zipfile
 from collections.abc import Callable
 from os import PathLike
@@ -82,7 +81,9 @@ def read_archive(file: str | PathLike[str], form: str, read: Callable[[Archive, 
         try:
             archive = Archive(stream)
             return read(archive, json.loads(archive.text("header")))
-        except Archive.UNFIT as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # damaged files raise anything, from LookupError to tokenize.TokenError
             name = form.removeprefix("autonmf.")
             raise ValueError(f"{os.fspath(file)} is not a saved {name}: {error}") from None
 
@@ -220,21 +221,8 @@ def _check_lam(value: Any) -> float:
 class Archive:
     """An npz as `numpy.savez` writes it: arrays by name, not compressed.
 
-    Names are looked up, never used as places on the disk. Whatever is wrong is an error that `UNFIT` lists.
+    Names are looked up, never used as places on the disk.
     """
-
-    UNFIT = (
-        ValueError,
-        LookupError,
-        TypeError,
-        ArithmeticError,
-        EOFError,
-        OSError,
-        RuntimeError,
-        SyntaxError,
-        tokenize.TokenError,
-        zipfile.BadZipFile,
-    )
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(stream)
