@@ -191,10 +191,7 @@ def dominant_components(run: Factors) -> Array:
 
 def consensus(labels: Sequence[Array]) -> Array:
     """The fraction of runs in which two items have the same label (Monti et al., 2003)."""
-    together = np.zeros((len(labels[0]), len(labels[0])))
-    for run in labels:
-        together += run[:, None] == run[None, :]
-    return together / len(labels)
+    return np.asarray(np.mean([run[:, None] == run for run in labels], axis=0))
 
 
 def cophenetic_correlation(shared: Array) -> float:
