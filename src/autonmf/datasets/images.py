@@ -130,24 +130,20 @@ def load_swimmer(*, return_parts: bool = False) -> Array | tuple[Array, Array]:
     >>> X.shape, int(X[0].sum()), len(parts)
     ((256, 1024), 36, 17)
     """
-    limbs = [_draw_limb(joint, direction) for joint, directions in LIMBS.values() for direction in directions]
-    parts = np.array([*limbs, _draw_torso()])
+    limbs = [
+        _draw([(row + step * down, column + step * right) for step in range(1, LIMB + 1)])
+        for (row, column), directions in LIMBS.values()
+        for down, right in directions
+    ]
+    torso = [(TORSO_ROW, column) for column in range(10, 22)] + [joint for joint, _ in LIMBS.values()]
+    parts = np.array([*limbs, _draw(torso)])
     # The first limb turns fastest.
     choices = np.array(list(product(range(4), repeat=4)))[:, ::-1] + 4 * np.arange(4)
     X = parts[choices].sum(axis=1) + parts[-1]
     return (X, parts) if return_parts else X
 
 
-def _draw_torso() -> Array:
+def _draw(pixels: list[tuple[int, int]]) -> Array:
     image = np.zeros((SIDE, SIDE))
-    image[TORSO_ROW, 10:22] = 1.0
-    for joint, _ in LIMBS.values():
-        image[joint] = 1.0
-    return image.ravel()
-
-
-def _draw_limb(joint: tuple[int, int], direction: tuple[int, int]) -> Array:
-    image = np.zeros((SIDE, SIDE))
-    for step in range(1, LIMB + 1):
-        image[joint[0] + step * direction[0], joint[1] + step * direction[1]] = 1.0
+    image[tuple(zip(*pixels, strict=True))] = 1.0
     return image.ravel()

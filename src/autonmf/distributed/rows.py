@@ -111,12 +111,14 @@ class Rows(RemoteFactor):
         example = Block(slice(0, 1), lambda: ones, no_weights)
         row, one_sum = function(example, _sample(as_client_rows(U)), *shared)
         args = (self, BOUNDS, as_client_rows(U), *shared)
+        workers = self.node.workers
         rows = total = None
         if row is not None:
-            make_rows = partial(_apply, function, 0)
-            rows = Rows(Node(self.node.workers, make_rows, args, row.shape[1:], row.dtype, keep=True))
-        if one_sum is not None:  # with the rows as an argument, both are computed by the same task
-            total = self.total(partial(_apply, function, 1), *args, *([] if rows is None else [Also(rows)]))
+            rows = Rows(
+                Node(workers, partial(_apply, function, 0), args, row.shape[1:], row.dtype, keep=True)
+            )
+        if one_sum is not None:  # both are computed by the same task
+            total = workers.total(partial(_apply, function, 1), *args, also=rows)
         return rows, total
 
     def cross(self, other: Any) -> Array:
@@ -160,12 +162,6 @@ class ClientRows(NamedTuple):
     array: Array
 
 
-class Also(NamedTuple):
-    """A matrix that a task also computes and persists, without using it."""
-
-    rows: Rows | None  # None on the worker, where it is kept already
-
-
 def as_client_rows(factor: Any) -> Any:
     """A factor on the client as an argument of which every block gets its rows; others as they are."""
     return ClientRows(factor) if isinstance(factor, np.ndarray) and factor.ndim == 2 else factor
@@ -185,7 +181,6 @@ def _sample(arg: Any) -> Any:
 
 def apply_block(function: Callable[..., Any], X: Any, bounds: tuple[int, int], U: Any, *shared: Any) -> Any:
     """The rows and the sum that a function of a block gives."""
-    shared = tuple(arg for arg in shared if not isinstance(arg, Also))
     return function(Block(slice(*bounds), lambda: X, no_weights), U, *shared)
 
 
@@ -226,17 +221,18 @@ class Workers:
         self.n = int(ends[-1])
         self.anchor: list[Any] = []  # the pieces of X: tasks without an input run next to them
 
-    def total(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Σ function(blocks of args)."""
-        return add_up(self._evaluate(function, args, summed=True))
+    def total(self, function: Callable[..., Any], *args: Any, also: Rows | None = None) -> Any:
+        """Σ function(blocks of args); the tasks persist ``also``, too."""
+        return add_up(self.each(function, *args, also=also, summed=True))
 
-    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        return self._evaluate(function, args, summed=False)
-
-    def _evaluate(self, function: Callable[..., Any], args: tuple[Any, ...], *, summed: bool) -> list[Any]:
+    def each(
+        self, function: Callable[..., Any], *args: Any, also: Rows | None = None, summed: bool = False
+    ) -> list[Any]:
         """``function`` of every block, or sums of it; matrices to be persisted are computed with it."""
         recipe = Recipe()
         wanted = Step(function, tuple(recipe.argument(arg) for arg in args))
+        if also is not None:
+            recipe.place(also.node)
         kept = recipe.kept()
         asked = [arg.dtype for arg in args if isinstance(arg, Rows)]
         refs = [Ref(recipe.places[id(node)], True, None, np.result_type(node.dtype, *asked)) for node in kept]
@@ -294,12 +290,8 @@ class Recipe:
 
     def argument(self, arg: Any) -> Any:
         """What stands for an argument in the program."""
-        if isinstance(arg, Also):
-            if arg.rows is not None:
-                self._place(arg.rows.node)
-            return Also(None)
         if isinstance(arg, Rows):
-            return Ref(self._place(arg.node), arg.node.pieces is None, arg.matrix, arg.dtype)
+            return Ref(self.place(arg.node), arg.node.pieces is None, arg.matrix, arg.dtype)
         if not isinstance(arg, ClientRows):
             return arg
         array, first = arg.array, arg.array[0, 0]
@@ -315,7 +307,8 @@ class Recipe:
         inner = {id(rows.node) for end in ends for rows in _ancestors(end)}
         return [node for node in ends if id(node) not in inner]
 
-    def _place(self, node: Node) -> int:
+    def place(self, node: Node) -> int:
+        """Where the program has a matrix: among its inputs, or among its steps."""
         if id(node) not in self.places:
             if node.pieces is not None:
                 self.places[id(node)] = len(self.inputs)

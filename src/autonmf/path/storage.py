@@ -28,6 +28,7 @@ Result = TypeVar("Result")
 FORMAT = "autonmf.RankPath"
 FORMATS = (FORMAT, "autonmf.AutoNMF")  # every one that a class of that name saves and loads
 VERSION = 2
+SIZES = ("squared_norm", "rank_one_loss", "energy", "mu", "delta")  # of a path
 COLUMNS = ("ranks", "losses", "spectrum")  # of the evidence
 
 
@@ -47,11 +48,7 @@ def describe_path(path: RankPath) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "shape": list(path.shape),
-        "squared_norm": path.squared_norm,
-        "rank_one_loss": path.rank_one_loss,
-        "energy": path.energy,
-        "mu": path.mu,
-        "delta": path.delta,
+        **{name: getattr(path, name) for name in SIZES},
         "complete": path.complete,
         "settings": path.settings,
         "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter, "on_X": p.on_X} for p in path.points],
@@ -128,11 +125,7 @@ def read_path(archive: Archive, header: Any) -> RankPath:
         points=points,
         visits=tuple(read_visit(values) for values in header["visits"]),
         shape=(n, m),
-        squared_norm=check_size(header["squared_norm"]),
-        rank_one_loss=check_size(header["rank_one_loss"]),
-        energy=check_size(header["energy"]),
-        mu=check_size(header["mu"]),
-        delta=check_size(header["delta"]),
+        **{name: check_size(header[name]) for name in SIZES},
         complete=check_kind(header["complete"], bool),
         settings=check_kind(header["settings"], dict),
         evidence=_read_evidence(header.get("evidence"), (n, m)),
