@@ -35,10 +35,11 @@ import numpy as np
 from autonmf import kernels
 from autonmf._threads import each, one_pool
 from autonmf._types import Array, Seed, as_generator
-from autonmf.baselines.common import check_ranks, in_storage_order, read_rows, submatrix, upper_bound
-from autonmf.data import Data, Dense, OpenedData, Sparse
+from autonmf.baselines.discrete import check_ranks
+from autonmf.baselines.spectrum import in_memory, in_storage_order
+from autonmf.data import Block, Data, Dense, OpenedData, Sparse, wrap
 from autonmf.data.factors import gram
-from autonmf.data.protocol import even_blocks, row_blocks, squared_sum
+from autonmf.data.protocol import RowBlocks, as_array, even_blocks, row_blocks, squared_sum
 from autonmf.distributed import as_data
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
@@ -129,7 +130,7 @@ def cross_validate(
     data = as_data(X)
     _check(kind, folds, data.shape)
     if ranks is None:
-        ranks = range(1, upper_bound(data.shape, max_rank) + 1)
+        ranks = range(1, PathOptions(max_rank=max_rank).first_rank(data.shape) + 1)
     wanted = np.array(check_ranks(ranks, data.shape))
     rng = as_generator(random_state)
     with one_pool():
@@ -195,6 +196,20 @@ def _wold_errors(
         path = masked_path(training, int(ranks[-1]), int(ranks[0]), start, tol=tol, max_iter=max_iter)
         found = {U.shape[1]: training.error(U, V) for U, V in path if U.shape[1] in ranks}
         yield [found[rank] for rank in ranks]
+
+
+def read_rows(data: Data, rows: slice) -> Array:
+    """A few rows of X, as an ordinary array."""
+    if isinstance(data, RowBlocks):
+        return as_array(data.read(rows))
+    start, stop, _ = rows.indices(data.shape[0])
+    return np.asarray(data.map_blocks(_pick_rows, None, start, stop)[0])
+
+
+def _pick_rows(block: Block, _: None, start: int, stop: int) -> tuple[Array, None]:
+    """The rows from ``start`` to ``stop`` that a block has."""
+    first, last = block.rows.start, block.rows.stop
+    return block.dense()[max(start - first, 0) : max(min(stop, last) - first, 0)], None
 
 
 @dataclass(frozen=True)
@@ -400,3 +415,10 @@ def held_out_blocks(
     pairs = [(i, i) for i in range(h)] if isinstance(folds, int) else list(np.ndindex(h, l))
     for i, j in pairs:
         yield row_group == i, column_group == j
+
+
+def submatrix(data: Data, rows: Array, columns: Array) -> Dense | Sparse:
+    """The given rows and columns of X, stored like X."""
+    if isinstance(data, Sparse):
+        return wrap(data.X.tocsr()[rows][:, columns])
+    return wrap(in_memory(data)[np.ix_(rows, columns)])

@@ -221,17 +221,19 @@ def partition(X: Any, *, missing: str = "error", on_client: bool = False) -> Row
         if not known:
             raise ValueError("X is empty: it has no rows. At least one row and one column are needed.")
         kept, summaries = (list(each) for each in zip(*known, strict=True))
-        whole = Summary.of(summaries)
-        check_values(whole.lowest, whole.highest, FILL)
-        if whole.highest == 0:
+        rows, lowest, highest, squares, stored = zip(*summaries, strict=True)
+        largest = float(np.max(highest))
+        check_values(float(np.min(lowest)), largest, FILL)
+        if largest == 0:
             raise ValueError("X is all zeros: there is nothing to factorise.")
-        check_scale(whole.highest, whole.squared_norm / (whole.rows * X.shape[1]))
-        workers = Workers(cluster.client, [summary.rows for summary in summaries])
+        check_scale(largest, sum(squares) / (sum(rows) * X.shape[1]))
+        workers = Workers(cluster.client, rows)
         workers.anchor = kept
         node = Node(workers, load, (), (int(X.shape[1]),), dtype)
         node.hold(kept, 0, None)
         kind = RowPartitionedWide if on_client or workers.n < X.shape[1] else RowPartitioned
-        return kind(Rows(node), whole.squared_norm, whole.stored, cluster, X)
+        entries = [count for count in stored if count is not None]
+        return kind(Rows(node), sum(squares), sum(entries) if entries else None, cluster, X)
     except BaseException:
         cluster.close()
         raise
@@ -251,25 +253,13 @@ def _load_blocks(X: Any, dtype: Any, client: Any) -> list[Any]:
 
 
 class Summary(NamedTuple):
-    """What one pass over a block tells."""
+    """What one pass over a block tells; its smallest and its largest entry are NaN if there is one."""
 
     rows: int
     lowest: float
     highest: float
     squared_norm: float
     stored: int | None  # entries, if sparse
-
-    @staticmethod
-    def of(parts: list[Summary]) -> Summary:
-        """Of all blocks together; the smallest and the largest entry are NaN if there is one."""
-        sparse_ones = [part.stored for part in parts if part.stored is not None]
-        return Summary(
-            sum(part.rows for part in parts),
-            float(np.min([part.lowest for part in parts])),
-            float(np.max([part.highest for part in parts])),
-            sum(part.squared_norm for part in parts),
-            sum(sparse_ones) if sparse_ones else None,
-        )
 
 
 def in_row_chunks(X: Any) -> Any:

@@ -87,20 +87,28 @@ def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: in
     """See `autonmf.kernels.reference.hals_sweeps`. ``block`` must be Fortran-ordered."""
     if not block.flags.f_contiguous or not block.flags.writeable:
         raise ValueError("the block is updated in place: it must be writeable and Fortran-ordered")
-    product, gram = _alike(product, block), _alike(gram, block)
-    rows, rank = _checked(block, product, gram)
-    _succeed(_call("hals_sweeps", block.dtype, rows, rank, block, product, gram, mu, sweeps), rank)
+    _step("hals_sweeps", block, product, gram, mu, sweeps)
 
 
 def forward_step(block: Array, product: Array, gram: Array, mu: float, gamma: float) -> tuple[Array, Array]:
     """See `autonmf.kernels.reference.forward_step`."""
     block = np.asfortranarray(block)
-    product, gram = _alike(product, block), _alike(gram, block)
-    rows, rank = _checked(block, product, gram)
-    forward, norms = np.empty_like(block), np.empty(rank)
-    args = (rows, rank, block, product, gram, mu, gamma, forward, norms)
-    _succeed(_call("forward_step", block.dtype, *args), rank)
+    forward, norms = np.empty_like(block), np.empty(block.shape[1])
+    _step("forward_step", block, product, gram, mu, gamma, forward, norms)
     return forward, norms
+
+
+def _step(name: str, block: Array, product: Array, gram: Array, *args: Any) -> None:
+    rows, rank = block.shape
+    if block.dtype not in _SUFFIXES or product.shape != block.shape or gram.shape != (rank, rank):
+        raise ValueError(
+            f"kernels need float arrays of shapes (n, r), (n, r) and (r, r), got {block.dtype} with "
+            f"{block.shape}, {product.shape} and {gram.shape}"
+        )
+    # with contiguous columns and the dtype of the block; copies only if need be
+    product, gram = (np.asarray(array, dtype=block.dtype, order="F") for array in (product, gram))
+    if _call(name, block.dtype, rows, rank, block, product, gram, *args):
+        raise MemoryError(f"no memory for a block of {rank} columns")
 
 
 def kl_sweeps(
@@ -156,23 +164,3 @@ def kl_pairs(profiles: Array, sizes: Array) -> Array:
     distances = np.empty((rank, rank))
     _call("kl_pairs", profiles.dtype, len(profiles), rank, profiles, sizes, distances)
     return distances
-
-
-def _alike(array: Array, block: Array) -> Array:
-    """``array`` with contiguous columns and the dtype of ``block``; a copy only if need be."""
-    return np.asarray(array, dtype=block.dtype, order="F")
-
-
-def _checked(block: Array, product: Array, gram: Array) -> tuple[int, int]:
-    rows, rank = block.shape
-    if block.dtype not in _SUFFIXES or product.shape != block.shape or gram.shape != (rank, rank):
-        raise ValueError(
-            f"kernels need float arrays of shapes (n, r), (n, r) and (r, r), got {block.dtype} with "
-            f"{block.shape}, {product.shape} and {gram.shape}"
-        )
-    return rows, rank
-
-
-def _succeed(status: int, rank: int) -> None:
-    if status:
-        raise MemoryError(f"no memory for a block of {rank} columns")
