@@ -109,9 +109,6 @@ def cross_validate(
 
     Notes
     -----
-    Each fold has one warm-started path from the largest rank down. With "wold" the component that is dropped
-    is the one with the lowest energy over the entries that are *not* held out.
-
     "bicv" makes 20 iterations at each rank and is sensitive to that: iterated to convergence it overestimates
     the rank of matrices on which it is right with 20 (``docs/baselines.md``); ``folds=(2, 2)`` is less
     sensitive.

@@ -214,37 +214,32 @@ def read_npz_scene(file: Path, names: tuple[str, ...], truth: bool = True) -> Sc
 
 def read_matlab_scene(file: Path) -> Scene:
     """Read the scene of a .mat file: a matrix, the size of the image and perhaps endmembers."""
-    found = _load_variables(file, [*MATRIX, *ROWS, *COLUMNS, "GT"])
-    Y = np.asarray(_first(file, found, MATRIX))
-    rows, columns = (int(np.asarray(_first(file, found, names)).item()) for names in (ROWS, COLUMNS))
+    Y, *sizes, truth = _load_variables(file, (MATRIX, ROWS, COLUMNS), "GT")
+    rows, columns = (int(size.item()) for size in sizes)
     Y = _orient(file, Y, rows * columns, axis=1)
-    M = _orient(file, np.asarray(found["GT"]), len(Y), axis=0) if "GT" in found else None
-    return Scene(Y, (rows, columns), M)
+    return Scene(Y, (rows, columns), _orient(file, truth, len(Y), axis=0) if truth.size else None)
 
 
 def add_truth(scene: Scene, file: Path, names: tuple[str, ...] = ()) -> Scene:
     """Add the endmembers M, the abundances A and their names, if it has them, from a .mat file."""
-    found = _load_variables(file, ["M", "A", NAMES])
-    M, A = (np.asarray(_first(file, found, [key])) for key in ("M", "A"))
+    M, A, cells = _load_variables(file, (["M"], ["A"]), NAMES)
     A = _orient(file, A, scene.Y.shape[1], axis=1)
-    cells = np.asarray(found.get(NAMES, ())).ravel()
-    found_names = tuple(str(np.asarray(cell).ravel()[0]).strip() for cell in cells)
+    found_names = tuple(str(np.asarray(cell).ravel()[0]).strip() for cell in cells.ravel())
     return replace(scene, M=M, A=A, names=found_names if len(found_names) == len(A) else names)
 
 
-def _load_variables(file: Path, names: Sequence[str]) -> dict[str, Any]:
+def _load_variables(file: Path, needed: Sequence[Sequence[str]], optional: str) -> list[Array]:
+    """Load the first variable that there is of each group, and one more, which may be missing: empty."""
     from scipy.io import loadmat
 
+    names = [*(name for group in needed for name in group), optional]
     with explain_errors(file, "a MATLAB file"):
-        found: dict[str, Any] = loadmat(str(file), appendmat=False, variable_names=list(names))
-        return found
-
-
-def _first(file: Path, found: dict[str, Any], names: Sequence[str]) -> Any:
-    for name in names:
-        if name in found:
-            return found[name]
-    raise ReadError(f"{file} has no variable {' or '.join(names)}")
+        found: dict[str, Any] = loadmat(str(file), appendmat=False, variable_names=names)
+    for group in needed:
+        if found.keys().isdisjoint(group):
+            raise ReadError(f"{file} has no variable {' or '.join(group)}")
+    chosen = [next(found[name] for name in group if name in found) for group in needed]
+    return [np.asarray(variable) for variable in (*chosen, found.get(optional, ()))]
 
 
 def _orient(file: Path, matrix: Array, size: int, axis: int) -> Array:

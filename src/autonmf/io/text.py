@@ -3,7 +3,7 @@
 The layout is found from the first lines. The lines below are parsed in chunks by pyarrow, if it is installed,
 as long as they are plain: numbers, row names, missing cells. From the first chunk that is not, such as one
 with quoted numbers or lines of different lengths, they are parsed cell by cell. The results are the same;
-this takes three times as long, and its errors name line and column.
+this is slower, and its errors name line and column.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ ARROW_FROM = 1 << 19
 """Characters of a chunk below which the import of pyarrow would take longer than parsing it cell by cell."""
 
 T = TypeVar("T")
-Parsed = tuple[Array, list[str]]
-"""Numbers and row names."""
 
 
 def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
@@ -196,7 +194,7 @@ class _Parser:
 # Plain lines: no quotes around numbers, the same number of cells in each
 
 
-def _parse_plain(lines: list[str], layout: Layout) -> Parsed | None:
+def _parse_plain(lines: list[str], layout: Layout) -> tuple[Array, list[str]] | None:
     """Parse lines with pyarrow; None if a cell might be parsed differently one by one."""
     separator, names = layout.separator, []
     if sum(map(len, lines)) < ARROW_FROM:

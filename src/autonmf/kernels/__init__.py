@@ -11,18 +11,6 @@ from contextlib import suppress
 
 from autonmf.kernels import reference
 
-__all__ = [
-    "BACKEND",
-    "csr_times",
-    "csr_transposed_times",
-    "forward_step",
-    "hals_sweeps",
-    "kl_pairs",
-    "kl_sweeps",
-    "pad_rows",
-    "whole_vectors",
-]
-
 BACKEND = "NumPy (no compiled kernels)"
 chosen = reference
 
