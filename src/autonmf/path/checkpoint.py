@@ -231,10 +231,10 @@ class Track:
     def stops(self, problem: Posed, shape: tuple[int, int]) -> Iterator[tuple[Visit, float, Any, int]]:
         """Visit, λ, state and number of each stop so far, one in memory at a time; once."""
         for count, record in enumerate(self.records, 1):
-            arrays = _unpack(record.entry, self.journal, shape)
+            body = self.journal.read(record.entry)
             try:
-                state = problem.restore(arrays)
-            except KeyError:
+                state = problem.restore(_unpack(record.entry.label["arrays"], body, shape))
+            except (KeyError, TypeError, ValueError, OverflowError):
                 raise _invalid(self.journal) from None
             yield record.visit, record.lam, state, count
         self.records.clear()
@@ -265,26 +265,23 @@ def _pack(arrays: dict[str, Array]) -> tuple[dict[str, Any], bytes]:
     return {"arrays": described}, b"".join(bodies)
 
 
-def _unpack(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[str, Array]:
+def _unpack(described: Any, body: bytearray, shape: tuple[int, int]) -> dict[str, Array]:
     """The arrays of a record, refused unless they fit X and the record itself."""
     n, m = shape
-    body, offset = journal.read(entry), 0
+    offset = 0
     arrays: dict[str, Array] = {}
-    try:
-        for name, kind, order, rows, columns in entry.label["arrays"]:
-            dtype = {t.str: t for t in map(np.dtype, (np.float32, np.float64))}[kind]
-            flat = np.frombuffer(body, dtype, rows * columns, offset)  # a ValueError beyond the end
-            arrays[name] = flat.copy().reshape((rows, columns), order=order)
-            offset += flat.nbytes
-        rank = arrays["U"].shape[1]
-        expected = {"U": (n, rank), "V": (m, rank), "XtU": (m, rank), "XV": (n, rank)}
-        expected |= {"gram_U": (rank, rank), "gram_V": (rank, rank)}
-        fits = all(array.shape == expected[name] for name, array in arrays.items())
-        good = all(arrays[name].min() >= 0 and np.isfinite(arrays[name].max()) for name in ("U", "V"))
-        if not (fits and good and offset == len(body)):
-            raise ValueError
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise _invalid(journal) from None
+    for name, kind, order, rows, columns in described:
+        dtype = {t.str: t for t in map(np.dtype, (np.float32, np.float64))}[kind]
+        flat = np.frombuffer(body, dtype, rows * columns, offset)  # a ValueError beyond the end
+        arrays[name] = flat.copy().reshape((rows, columns), order=order)
+        offset += flat.nbytes
+    rank = arrays["U"].shape[1]
+    expected = {"U": (n, rank), "V": (m, rank), "XtU": (m, rank), "XV": (n, rank)}
+    expected |= {"gram_U": (rank, rank), "gram_V": (rank, rank)}
+    fits = all(array.shape == expected[name] for name, array in arrays.items())
+    good = all(arrays[name].min() >= 0 and np.isfinite(arrays[name].max()) for name in ("U", "V"))
+    if not (fits and good and offset == len(body)):
+        raise ValueError("arrays of other shapes, or factors that are none")
     return arrays
 
 
