@@ -32,7 +32,7 @@ from scipy.optimize import linear_sum_assignment
 from autonmf import AutoNMF
 from autonmf._types import Array
 from autonmf.datasets import Dataset, fetch_signatures
-from autonmf.datasets.mutations import NOISES, Kind
+from autonmf.datasets.genomics import NOISES, Kind
 from experiments.shared import (
     BAD_USAGE,
     RESULTS,

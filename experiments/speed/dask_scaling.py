@@ -64,11 +64,11 @@ class Counted:
     def __init__(self) -> None:
         from distributed.protocol.serialize import serialize_bytelist
 
-        from autonmf.distributed import workers
+        from autonmf.distributed import rows
 
         self.rounds, self.sent, self.fetched = 0, 0, 0
         self.iterations = {"rounds": 0, "down": 0, "up": 0, "formula_down": 0, "formula_up": 0}
-        original = workers.Workers.run_on_blocks
+        original = rows.Workers.run_on_blocks
 
         def run_on_blocks(layout: Any, program: Any, *args: Any, **options: Any) -> Any:
             pieces, results = original(layout, program, *args, **options)
@@ -76,10 +76,10 @@ class Counted:
             self.sent += sum(map(len, serialize_bytelist(program)))
             self.fetched += sum(np.asarray(part).nbytes for result in results for part in result)
             if len(results[0]) == 2 and any("_sweep" in str(step.function) for step in program.steps):
-                self._add_iteration(workers._size(program), results)
+                self._add_iteration(rows._size(program), results)
             return pieces, results
 
-        workers.Workers.run_on_blocks = run_on_blocks  # type: ignore[assignment,method-assign]
+        rows.Workers.run_on_blocks = run_on_blocks  # type: ignore[assignment,method-assign]
 
     def _add_iteration(self, down: int, results: list[Any]) -> None:
         """A block is sent w x r and r x r and returns as much; w is m, or the width of the compression."""

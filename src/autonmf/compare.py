@@ -14,10 +14,9 @@ import numpy as np
 
 from autonmf._types import Seed, as_generator
 from autonmf.baselines import METHODS, Method, reads_path
-from autonmf.baselines.common import upper_bound
 from autonmf.baselines.curve import loss_curve
 from autonmf.distributed import as_data
-from autonmf.path import RankPath, find_loss
+from autonmf.path import PathOptions, RankPath, find_loss
 from autonmf.selection import RULES, RankEstimate
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def compare_ranks(
     data = as_data(X)
     chosen = _find_methods(methods)
     find_loss(beta_loss)
-    largest = upper_bound(data.shape, max_rank)
+    largest = PathOptions(max_rank=max_rank).first_rank(data.shape)
     seed = random_state
     if not isinstance(seed, int | np.integer):  # one seed for all methods
         seed = int(as_generator(seed).integers(2**31))

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from autonmf.baselines import parallel_analysis
-from autonmf.baselines.common import permute_columns
+from autonmf.baselines.spectrum import permute_columns
 from autonmf.data import wrap
 
 

@@ -10,9 +10,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from autonmf.baselines import common, svht
-from autonmf.baselines.common import singular_values
-from autonmf.baselines.spectrum import marchenko_pastur_median, median_factor, noise_level, threshold_factor
+from autonmf.baselines import spectrum, svht
+from autonmf.baselines.spectrum import (
+    marchenko_pastur_median,
+    median_factor,
+    noise_level,
+    singular_values,
+    threshold_factor,
+)
 from autonmf.data import Stored, Streamed
 
 BETAS = (1e-6, 0.017, 0.1, 0.5, 0.9, 0.9999, 1.0)
@@ -157,7 +162,7 @@ def test_transposed(easy: np.ndarray) -> None:
 
 def test_singular_values_of_a_wide_file_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its columns come in blocks; zeros are zero to rounding errors of σ₁, not of its square."""
-    monkeypatch.setattr(common, "COLUMN_ENTRIES", 200)  # five blocks
+    monkeypatch.setattr(spectrum, "COLUMN_ENTRIES", 200)  # five blocks
     rng = np.random.default_rng(0)
     X = rng.random((20, 3)) @ rng.random((3, 50))
     found = singular_values(Streamed(Stored(X), X.dtype))

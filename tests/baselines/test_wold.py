@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from autonmf.baselines.common import read_rows
-from autonmf.baselines.wold import RIDGE, SWEEPS, EntryFolds, TrainingData, masked_path
+from autonmf.baselines.cross_validation import RIDGE, SWEEPS, EntryFolds, TrainingData, masked_path, read_rows
 from autonmf.data import as_data, row_blocks
 from autonmf.datasets import make_low_rank
 from autonmf.kernels.reference import hals_sweeps

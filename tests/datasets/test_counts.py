@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.io import mmwrite, savemat
 
 from autonmf.datasets import fetch_bbc, fetch_leukemia, fetch_olivetti, fetch_pbmc3k, fetch_swimmer, fetch_wos
-from autonmf.datasets.expression import make_unique
+from autonmf.datasets.genomics import make_unique
 from autonmf.io import ReadError
 
 

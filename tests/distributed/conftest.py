@@ -41,14 +41,14 @@ def tall() -> np.ndarray:
 @pytest.fixture
 def rounds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every round that the workers are asked for."""
-    from autonmf.distributed import workers
+    from autonmf.distributed import rows
 
     counted: list[Any] = []
-    run = workers.Workers.run_on_blocks
+    run = rows.Workers.run_on_blocks
 
     def run_on_blocks(*args: Any, **options: Any) -> Any:
         counted.append(args[1])
         return run(*args, **options)
 
-    monkeypatch.setattr(workers.Workers, "run_on_blocks", run_on_blocks)
+    monkeypatch.setattr(rows.Workers, "run_on_blocks", run_on_blocks)
     return counted

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from autonmf.distributed import cluster as clusters
+from autonmf.distributed import data
 
 
 def test_workers_that_dask_has_given_up_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "LOOK", 0.2)
-    cluster = clusters.Cluster()
+    monkeypatch.setattr(data, "LOOK", 0.2)
+    cluster = data.Cluster()
     try:
         own = cluster._own
         before = set(cluster.client.scheduler_info()["workers"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from autonmf.distributed.loading import _map_chunk, load
-from autonmf.distributed.program import Own, Program, Ref, Step, align, run
+from autonmf.distributed.data import _map_chunk, load
+from autonmf.distributed.rows import Own, Program, Ref, Step, align, run
 from autonmf.estimator import _project_chunk
 
 X = np.random.default_rng(0).random((100, 30))

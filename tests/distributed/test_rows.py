@@ -25,8 +25,8 @@ from autonmf.data.factors import (
     take_columns,
     triangle,
 )
-from autonmf.distributed import workers
-from autonmf.distributed.loading import join_chunks, partition
+from autonmf.distributed import rows as on_workers
+from autonmf.distributed.data import join_chunks, partition
 from autonmf.distributed.rows import Rows
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance, column_norms, combine_columns, find_cheapest_merger
@@ -113,7 +113,7 @@ def test_scaled_rows(data: Any, dtype: type) -> None:
 
 def test_sums_in_a_tree(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = data.left(place(data, A))
-    monkeypatch.setattr(workers, "FAN_IN", 2)  # for three blocks
+    monkeypatch.setattr(on_workers, "FAN_IN", 2)  # for three blocks
     np.testing.assert_allclose(data.left(place(data, A).persist()), expected, rtol=1e-14)
     np.testing.assert_allclose(gram(place(data, A)), A.T @ A, rtol=1e-13)
 
@@ -121,7 +121,7 @@ def test_sums_in_a_tree(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_programs_travel_once(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     V = RNG.random((30, 2))
     expected = data.right(V).gather()
-    monkeypatch.setattr(workers, "LARGE_PROGRAM", 10)
+    monkeypatch.setattr(on_workers, "LARGE_PROGRAM", 10)
     np.testing.assert_array_equal(data.right(V).gather(), expected)
 
 

@@ -123,7 +123,7 @@ def test_what_is_no_zarr_folder(tmp_path: Path) -> None:
 def test_a_large_matrix_stays_in_its_file(write) -> None:
     found = read_matrix(write(X=X, axis=np.arange(7))).X
     assert isinstance(found, Stored)
-    assert type(found.array).__module__.split(".")[0] in ("h5py", "zarr")
+    assert type(found.source).__module__.split(".")[0] in ("h5py", "zarr")
     for matrix, expected in ((found, X), (found.T, X.T), (found.T.T, X)):
         assert (matrix.shape, matrix.dtype, len(matrix)) == (expected.shape, X.dtype, len(expected))
         np.testing.assert_array_equal(matrix[2:4], expected[2:4])

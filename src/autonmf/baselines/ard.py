@@ -24,8 +24,7 @@ import numpy as np
 from autonmf import kernels
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
-from autonmf.baselines.common import singular_values, upper_bound
-from autonmf.baselines.spectrum import check_noise, noise_level
+from autonmf.baselines.spectrum import check_noise, noise_level, singular_values
 from autonmf.data import Data
 from autonmf.data.factors import dot, gram
 from autonmf.distributed import as_data
@@ -121,7 +120,7 @@ def ard_nmf(
     data = as_data(X)
     if not shape > 2 or max_iter < 1:
         raise ValueError(f"shape > 2 and max_iter >= 1 are needed, got {shape} and {max_iter}")
-    rank = upper_bound(data.shape, max_rank)
+    rank = PathOptions(max_rank=max_rank).first_rank(data.shape)
     check_noise(noise)
     sigma = noise_level(singular_values(data), data.shape) if noise is None else float(noise)
     start, sketch = as_generator(random_state).spawn(2)

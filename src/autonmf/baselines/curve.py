@@ -58,19 +58,6 @@ def loss_curve(
     return evaluate_on_X(found, data, found.ranks)
 
 
-def gaussian_bic(losses: Array, ranks: Array, shape: tuple[int, int]) -> Array:
-    """BIC of fits with these losses ½‖X - UVᵀ‖², which must be positive."""
-    n, m = shape
-    entries = n * m
-    return np.asarray(entries * np.log(2.0 * losses / entries) + ranks * (n + m - 1) * np.log(entries))
-
-
-def poisson_bic(losses: Array, ranks: Array, shape: tuple[int, int]) -> Array:
-    """BIC of fits to counts with these Kullback-Leibler losses, half of the deviance."""
-    n, m = shape
-    return np.asarray(2.0 * losses + ranks * (n + m - 1) * np.log(n * m))
-
-
 def bic(
     X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
 ) -> RankEstimate:
@@ -101,11 +88,13 @@ def bic(
     3
     """
     curve = loss_curve(X, max_rank=max_rank, random_state=random_state, path=path)
-    if curve.beta_loss == "kullback-leibler":
-        values = poisson_bic(curve.losses, curve.ranks, curve.shape)
+    n, m = curve.shape
+    if curve.beta_loss == "kullback-leibler":  # half of the deviance
+        misfits = 2.0 * curve.losses
     else:  # an exact fit has no variance: all such ranks get the same loss, that of rounding errors
         losses = np.maximum(curve.losses, NEGLIGIBLE * 0.5 * curve.squared_norm)
-        values = gaussian_bic(losses, curve.ranks, curve.shape)
+        misfits = n * m * np.log(2.0 * losses / (n * m))
+    values = misfits + curve.ranks * (n + m - 1) * np.log(n * m)
     best = int(np.argmin(values))
     rank = int(curve.ranks[best])
     warnings = [] if curve.complete else [INCOMPLETE]
@@ -129,15 +118,12 @@ def differences(x: Array, y: Array) -> Array:
     return np.asarray((y - y.min()) / span_y - (x - x.min()) / span_x)
 
 
-def knees(x: Array, y: Array, sensitivity: float = 1.0) -> list[int]:
-    """The indices of all knees of an increasing concave curve, in increasing order.
-
-    ``sensitivity`` is S: how far the curve must fall after a maximum for it to count as a knee.
-    """
+def knees(x: Array, y: Array) -> list[int]:
+    """The indices of all knees of an increasing concave curve with S = 1, in increasing order."""
     above = differences(x, y)
     if not above.any():
         return []
-    margin = sensitivity * float(np.mean(np.diff(x))) / float(np.ptp(x))
+    margin = float(np.mean(np.diff(x))) / float(np.ptp(x))
     inner = range(1, len(above) - 1)
     peaks = [i for i in inner if above[i - 1] < above[i] >= above[i + 1]]
     ends = [*peaks[1:], len(above)][: len(peaks)]

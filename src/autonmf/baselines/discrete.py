@@ -11,7 +11,6 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
-from autonmf.baselines.common import check_ranks
 from autonmf.distributed import as_data
 from autonmf.losses import FROBENIUS, Problem
 from autonmf.path import PathOptions, RankPath, Visit, prepare
@@ -151,3 +150,11 @@ def _resize(U: Array, V: Array, rank: int, rng: np.random.Generator) -> tuple[Ar
         return np.asfortranarray(np.hstack([block[:, strongest], fresh]), dtype=block.dtype)
 
     return of_rank(U), of_rank(V)
+
+
+def check_ranks(ranks: Iterable[int], shape: tuple[int, int]) -> list[int]:
+    """The ranks, increasing, if X can have all of them."""
+    wanted = sorted({int(rank) for rank in ranks})
+    if not wanted or wanted[0] < 1 or wanted[-1] > min(shape):
+        raise ValueError(f"ranks must be between 1 and min(X.shape)={min(shape)}, got {wanted}")
+    return wanted

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,9 @@ def stability(
     limit = STATISTICS[statistic] if threshold is None else float(threshold)
     rng = as_generator(random_state)
     by_rank = _runs_by_rank(data, max_rank, n_runs, rng)
-    measure = _make_measure(statistic, data.shape, rng)
+    measure: Callable[[Sequence[Factors]], float] = component_silhouette
+    if statistic == "cophenetic":
+        measure = partial(consensus_correlation, np.sort(rng.permutation(min(data.shape))[:MOST_ITEMS]))
     ranks = np.array(sorted(by_rank))
     with one_pool():
         values = np.array([measure([(point.U, point.V) for point in by_rank[rank]]) for rank in ranks])
@@ -134,21 +137,6 @@ def _runs_by_rank(
     return {rank: [points[rank] for points in by_run] for rank in visited}
 
 
-def _make_measure(
-    statistic: str, shape: tuple[int, int], rng: np.random.Generator
-) -> Callable[[Sequence[Factors]], float]:
-    """The statistic as a function of the factors of all runs at one rank."""
-    if statistic == "silhouette":
-        return component_silhouette
-    sample = np.sort(rng.permutation(min(shape))[:MOST_ITEMS])
-
-    def measure(runs: Sequence[Factors]) -> float:
-        shorter = [(U, V) if U.shape[0] <= V.shape[0] else (V, U) for U, V in runs]
-        return cophenetic_correlation(consensus([dominant_components(run)[sample] for run in shorter]))
-
-    return measure
-
-
 def component_clusters(runs: Sequence[Factors]) -> Array:
     """Labels of the components of each run (runs x rank), with one component of every run per cluster.
 
@@ -183,6 +171,12 @@ def component_silhouette(runs: Sequence[Factors]) -> float:
     return float(min(widths[labels == cluster].mean() for cluster in np.unique(labels)))
 
 
+def consensus_correlation(sample: Array, runs: Sequence[Factors]) -> float:
+    """The cophenetic correlation of a sample of the rows or columns of X, whichever are fewer."""
+    shorter = [(U, V) if U.shape[0] <= V.shape[0] else (V, U) for U, V in runs]
+    return cophenetic_correlation(consensus([dominant_components(run)[sample] for run in shorter]))
+
+
 def dominant_components(run: Factors) -> Array:
     """For each row of X the component that contributes most to it: the largest U_ij‖V_j‖."""
     U, V = run
@@ -191,10 +185,7 @@ def dominant_components(run: Factors) -> Array:
 
 def consensus(labels: Sequence[Array]) -> Array:
     """The fraction of runs in which two items have the same label (Monti et al., 2003)."""
-    together = np.zeros((len(labels[0]), len(labels[0])))
-    for run in labels:
-        together += run[:, None] == run[None, :]
-    return together / len(labels)
+    return np.asarray(np.mean([run[:, None] == run for run in labels], axis=0))
 
 
 def cophenetic_correlation(shared: Array) -> float:

@@ -26,17 +26,20 @@ permutations: A. Buja and N. Eyuboglu, Remarks on parallel analysis, Multivariat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
-from autonmf.baselines.common import permute_columns, singular_values, upper_bound
+from autonmf.data import Block, Data, Dense, Scaled, Sparse, wrap
 from autonmf.distributed import as_data
 from autonmf.model.initial import randomized_svd
+from autonmf.path import PathOptions
 from autonmf.selection import RankEstimate
 
 NEAR = 0.05
@@ -174,7 +177,7 @@ def parallel_analysis(
     data = as_data(X)
     if n_permutations < 1 or not 0 < quantile <= 1:
         raise ValueError(f"need n_permutations >= 1 and 0 < quantile <= 1, got {n_permutations}, {quantile}")
-    count = upper_bound(data.shape, max_rank)
+    count = PathOptions(max_rank=max_rank).first_rank(data.shape)
     shuffle, sketch = as_generator(random_state).spawn(2)
     with one_pool():
         values = randomized_svd(data, count, sketch)[1]
@@ -233,3 +236,96 @@ def marchenko_pastur_median(beta: float) -> float:
         return float(2.0 / np.pi * integral - 0.5)
 
     return point(float(brentq(excess, 1e-12, np.pi, xtol=1e-14, rtol=1e-13)))
+
+
+# X itself: all of its singular values, and copies with permuted columns
+
+COLUMN_ENTRIES = 1 << 25
+"""Entries of a block of columns (256 MB) of a matrix that is read by rows, completely for each block."""
+
+
+def singular_values(data: Data) -> Array:
+    """All min(n, m) singular values of X, decreasing, in double precision.
+
+    They are the square roots of the eigenvalues of the smaller Gram matrix, summed over blocks, which is
+    accurate to σ₁·√ε. If half of them are not well above that (data without noise), the blocks are reduced by
+    QR factorisations instead, which is accurate to σ₁·ε.
+    """
+    data = in_storage_order(data)
+    if data.shape[0] < data.shape[1] and isinstance(data, Dense | Sparse):
+        data = data.T
+    with one_pool():
+        by_rows = data.shape[0] >= data.shape[1]
+        gram = (
+            data.map_blocks(_multiply_block, None)[1]
+            if by_rows
+            else sum(columns @ columns.T for columns in _columns(data))
+        )
+        squares = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
+        if np.median(squares) > 1e-10 * squares[0]:
+            return np.asarray(np.sqrt(squares))
+        reduced = data.map_blocks(_reduce_block, None)[0] if by_rows else _reduce_columns(data)
+        return np.asarray(np.linalg.svd(reduced, compute_uv=False))
+
+
+def _multiply_block(block: Block, _: None) -> tuple[None, Array]:
+    X = block.dense().astype(np.float64, copy=False)
+    return None, X.T @ X
+
+
+def _reduce_block(block: Block, _: None) -> tuple[Array, None]:
+    X = block.dense().astype(np.float64, copy=False)
+    return (X if X.shape[0] <= X.shape[1] else np.linalg.qr(X).R), None
+
+
+def _columns(data: Data) -> Iterator[Array]:
+    """The columns of X in blocks; all of X is read for each of them."""
+    n, m = data.shape
+    width = max(COLUMN_ENTRIES // n, 1)
+    for start in range(0, m, width):
+        stop = min(start + width, m)
+        selection = np.zeros((m, stop - start), dtype=data.dtype, order="F")
+        selection[np.arange(start, stop), np.arange(stop - start)] = 1.0
+        yield np.asarray(data.right(selection), dtype=np.float64)
+
+
+def _reduce_columns(data: Data) -> Array:
+    triangle = np.zeros((0, data.shape[0]))
+    for columns in _columns(data):
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, columns.T])).R)
+    return triangle
+
+
+def permute_columns(data: Data, rng: np.random.Generator) -> Data:
+    """X with the entries of each column permuted independently.
+
+    The permutations are the same for sparse and dense X.
+    """
+    n, m = data.shape
+    if isinstance(data, Sparse):
+        by_columns = data.X.tocsc()
+        moved = np.empty_like(by_columns.indices)
+        for j in range(m):
+            stored = slice(by_columns.indptr[j], by_columns.indptr[j + 1])
+            moved[stored] = rng.permutation(n)[by_columns.indices[stored]]
+        return wrap(sparse.csc_matrix((by_columns.data, moved, by_columns.indptr), shape=(n, m)))
+    X = in_memory(data)
+    shuffled = np.empty((n, m), dtype=X.dtype, order="F")
+    for j in range(m):
+        shuffled[rng.permutation(n), j] = X[:, j]
+    return wrap(shuffled)
+
+
+def in_storage_order(data: Data) -> Data:
+    """X or its transpose, whichever can be read by rows."""
+    return data.data if isinstance(data, Scaled) and data.scaling.transposed else data
+
+
+def in_memory(data: Data) -> Array:
+    """X as an array, which some methods need."""
+    if not isinstance(data, Dense):
+        raise TypeError(
+            "bi-cross-validation and parallel analysis need X in memory, but it is in a file or on a "
+            "cluster: load it into memory, or choose another method"
+        )
+    return data.X

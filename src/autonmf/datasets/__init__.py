@@ -1,11 +1,10 @@
 """Data with a known or an agreed rank: generated, built in code, or read from a data home."""
 
 from autonmf.datasets.dataset import Dataset
-from autonmf.datasets.expression import fetch_leukemia, fetch_pbmc3k
 from autonmf.datasets.fetching import DataUnavailableError
+from autonmf.datasets.genomics import fetch_leukemia, fetch_pbmc3k, fetch_signatures
 from autonmf.datasets.hyperspectral import fetch_jasper_ridge, fetch_samson, fetch_urban
 from autonmf.datasets.images import fetch_olivetti, fetch_swimmer, load_swimmer
-from autonmf.datasets.mutations import fetch_signatures
 from autonmf.datasets.synthetic import make_low_rank
 from autonmf.datasets.text import fetch_bbc, fetch_wos
 

@@ -9,67 +9,36 @@ knows the user's cache folder.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 ENVIRONMENT = "AUTONMF_DATA"
 
 DataHome: TypeAlias = "str | os.PathLike[str] | None"
-Loader = TypeVar("Loader", bound=Callable[..., Any])
-
-SHARED_PARAMETERS = """\
-data_home : path, optional
-    Folder with {files}.
-    Downloads go there, too. By default it is the folder that the environment variable ``AUTONMF_DATA`` names,
-    then the user's cache folder.
-download : bool
-    Whether to download {downloads}.
-dtype : {{float64, float32}}
-    Type of the entries of X, and of U and V where they are known."""
-
-
-def share_parameters(files: str, downloads: str) -> Callable[[Loader], Loader]:
-    """Document ``data_home``, ``download`` and ``dtype``, the last parameters of every loader."""
-
-    def document(loader: Loader) -> Loader:
-        shared = SHARED_PARAMETERS.format(files=files, downloads=downloads)
-        text, returns, dataset = inspect.cleandoc(loader.__doc__ or "").partition("\n\nReturns\n")
-        heading = "" if "\nParameters\n" in text else "\nParameters\n----------\n"
-        loader.__doc__ = f"{text}\n{heading}{shared}{returns}{dataset}"
-        return loader
-
-    return document
 
 
 class DataUnavailableError(OSError):
     """A data set that can be neither read nor downloaded; the message says what to do about it."""
 
 
-def cache_folder() -> Path | None:
-    """The user's cache folder for this package; None without pooch, which knows where it is."""
-    try:
-        return Path(import_module("pooch").os_cache("autonmf"))
-    except ImportError:
-        return None
-
-
 def folders(data_home: DataHome = None) -> Iterator[Path]:
-    """The folders that are searched, in this order."""
+    """The folders that are searched, in this order; without pooch, no cache folder is known."""
     if data_home is not None:
         yield Path(data_home).expanduser()
         return
     if named := os.environ.get(ENVIRONMENT):
         yield Path(named).expanduser()
-    if (cache := cache_folder()) is not None:
-        yield cache
+    if find_spec("pooch"):
+        yield Path(import_module("pooch").os_cache("autonmf"))
 
 
 def find(file: str, data_home: DataHome = None) -> Path | None:
@@ -79,15 +48,12 @@ def find(file: str, data_home: DataHome = None) -> Path | None:
 
 def folder_for_downloads(data_home: DataHome = None) -> Path | None:
     """The first folder of the data home that can be written to, created if needed."""
-    return next((folder for folder in folders(data_home) if _is_writable(folder)), None)
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
+    for folder in folders(data_home):
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    return None
 
 
 class Source(NamedTuple):
@@ -116,23 +82,22 @@ def fetch_file(file: str, data_home: DataHome = None, download: bool = True) -> 
     if found is not None:
         _check(found)
         return found
-    if not download:
-        raise DataUnavailableError(f"{_say_absent(file, data_home)}. {_say_by_hand(file, data_home)}")
-    return _download(file, SOURCES[file], data_home)
+    searched = [str(folder) for folder in folders(data_home)]
+    absent = f"there is no {file}" + (f" in {' or '.join(searched)}" if searched else ": no data home is set")
+    if download and find_spec("pooch"):
+        return _download(file, SOURCES[file], data_home, absent)
+    if download:
+        absent += ", and a download needs pooch: pip install 'autonmf[data]'"
+    place = f"into {searched[0]}" if searched else f"into a folder and set {ENVIRONMENT} to it"
+    published = f"; it is published at {SOURCES[file].url}" if file in SOURCES else ""
+    raise DataUnavailableError(f"{absent}. Put the file {file} {place}{published}")
 
 
-def _download(file: str, source: Source, data_home: DataHome) -> Path:
-    try:
-        import_module("pooch")
-    except ImportError as error:
-        raise DataUnavailableError(
-            f"{_say_absent(file, data_home)}, and a download needs pooch: pip install 'autonmf[data]'. "
-            + _say_by_hand(file, data_home)
-        ) from error
+def _download(file: str, source: Source, data_home: DataHome, absent: str) -> Path:
     folder = folder_for_downloads(data_home)
     if folder is None:
         raise DataUnavailableError(
-            f"{_say_absent(file, data_home)}, and no folder to download it to can be written to: "
+            f"{absent}, and no folder to download it to can be written to: "
             f"name one with data_home= or the environment variable {ENVIRONMENT}"
         )
     final = folder / file
@@ -143,8 +108,8 @@ def _download(file: str, source: Source, data_home: DataHome) -> Path:
             _receive(source.url, received)
         except (OSError, ValueError) as error:
             raise DataUnavailableError(
-                f"{_say_absent(file, data_home)}, and it cannot be downloaded from {source.url}: "
-                f"{_find_reason(error)}. Put the file into {folder}"
+                f"{absent}, and it cannot be downloaded from {source.url}: {_find_reason(error)}. "
+                f"Put the file into {folder}"
             ) from error
         actual = sha256(received)
         if expected is not None and actual != expected:
@@ -157,11 +122,10 @@ def _download(file: str, source: Source, data_home: DataHome) -> Path:
         written.write_text(json.dumps(record, indent=1) + "\n")
         os.replace(written, _record_path(final))
         os.replace(received, final)
-    _print(f"downloaded {final} from {source.url}, SHA-256 {actual}")
+    said = f"downloaded {final} from {source.url}, SHA-256 {actual}"
     if source.sha256 is None:
-        _print(
-            f"no hash is published for {file}: this one is recorded in {_record_path(final).name} and checked"
-        )
+        said += f"; no hash is published: this one is recorded in {_record_path(final).name} and checked"
+    print(f"autonmf: {said}", file=sys.stderr)
     return final
 
 
@@ -213,18 +177,6 @@ def _check(file: Path) -> None:
         )
 
 
-def _say_absent(file: str, data_home: DataHome) -> str:
-    searched = " or ".join(map(str, folders(data_home)))
-    return f"there is no {file} in {searched}" if searched else f"there is no {file}: no data home is set"
-
-
-def _say_by_hand(file: str, data_home: DataHome) -> str:
-    folder = next(folders(data_home), None)
-    place = f"into {folder}" if folder else f"into a folder and set {ENVIRONMENT} to it"
-    source = SOURCES.get(file)
-    return f"Put the file {file} {place}" + (f"; it is published at {source.url}" if source else "")
-
-
 def _find_reason(error: Exception) -> str:
     """Say what went wrong, without the address that requests repeats."""
     response = getattr(error, "response", None)
@@ -232,7 +184,3 @@ def _find_reason(error: Exception) -> str:
         return f"the server answers {response.status_code} {response.reason}"
     inner = getattr(error.args[0], "reason", None) if error.args else None
     return str(inner or error)
-
-
-def _print(message: str) -> None:
-    print(f"autonmf: {message}", file=sys.stderr)

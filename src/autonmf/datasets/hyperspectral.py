@@ -6,17 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from autonmf._types import Array
 from autonmf.datasets.dataset import Dataset, check_dtype, read_npz
-from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.datasets.fetching import DataHome, fetch_file, find
 from autonmf.io.table import ReadError, explain_errors
-
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 LICENCE = "none stated; published for research"
 SCALED = "Reflectance divided by the largest entry, negative entries set to 0"
@@ -24,19 +22,26 @@ SCALED = "Reflectance divided by the largest entry, negative entries set to 0"
 SAMSON_BANDS = 156
 JASPER_BANDS = 224
 URBAN_BANDS = 210
-JASPER_REMOVED = ((1, 3), (108, 112), (154, 166), (220, 224))
-URBAN_REMOVED = ((1, 4), (76, 76), (87, 87), (101, 111), (136, 153), (198, 210))
-"""Channels of dense water vapour and atmospheric effects (F. Zhu, arXiv:1708.05125), first and last."""
+JASPER_REMOVED = "1-3, 108-112, 154-166, 220-224"
+URBAN_REMOVED = "1-4, 76, 87, 101-111, 136-153, 198-210"
+"""Channels of dense water vapour and atmospheric effects (F. Zhu, arXiv:1708.05125)."""
 
 
-@share_parameters(
-    "``samson.npz`` or ``Samson.mat``",
-    "``Samson.mat``, which holds endmembers but no abundances, if neither file is there",
-)
 def fetch_samson(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
     """Samson: 9025 pixels x 156 bands, three materials (soil, tree, water).
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder with ``samson.npz`` or ``Samson.mat``, which holds endmembers but no abundances. Downloads go
+        there, too. By default it is the folder that the environment variable ``AUTONMF_DATA`` names, then
+        the user's cache folder.
+    download : bool
+        Whether to download the published files if none are there.
+    dtype : {float64, float32}
+        Type of the entries of X, and of U and V where they are known.
 
     Returns
     -------
@@ -44,17 +49,13 @@ def fetch_samson(
         ``image(X[:, band])`` is the picture of a band.
     """
     if stored := find("samson.npz", data_home):
-        scene = replace(read_npz_scene(stored), names=("soil", "tree", "water"))
+        scene = read_npz_scene(stored, ("soil", "tree", "water"))
     else:
         scene = read_matlab_scene(fetch_file("Samson.mat", data_home, download))
     source = "Samson, region of F. Zhu (arXiv:1708.05125); burknipalsson/hu_autoencoders"
     return _make_dataset("samson", scene, 3, source, f"{SCALED}.", _keep_channels(SAMSON_BANDS), dtype)
 
 
-@share_parameters(
-    "``jasper_ridge.npz`` or ``jasperRidge2_R198.mat``",
-    "what is missing",
-)
 def fetch_jasper_ridge(
     *,
     full_file: bool = False,
@@ -76,35 +77,40 @@ def fetch_jasper_ridge(
         220-224. Without this X has the 224 columns that the paper states.
     truth : bool
         Also read endmembers and abundances: ``end4.mat`` next to a .mat or ENVI file.
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``jasper_ridge.npz`` or ``jasperRidge2_R198.mat``.
 
     Returns
     -------
     Dataset
         V is None where all 224 bands are kept: the endmembers have 198.
     """
-    kept = _keep_channels(JASPER_BANDS, JASPER_REMOVED)
     if stored := find("jasper_ridge_224.npz" if full_file else "jasper_ridge.npz", data_home):
-        names = () if full_file else ("tree", "water", "dirt", "road")
-        scene = replace(read_npz_scene(stored), names=names)
+        scene = read_npz_scene(stored, () if full_file else ("tree", "water", "dirt", "road"), truth)
     else:
-        scene = _read_jasper(full_file, data_home, download)
+        scene = _read_published_jasper(full_file, data_home, download)
         scene = add_truth(scene, fetch_file("end4.mat", data_home, download)) if truth else scene
-    done = f"{SCALED}."
+    bands, done = _keep_channels(JASPER_BANDS, JASPER_REMOVED), f"{SCALED}."
     if full_file and remove_bands:
-        scene = _select_channels(scene, kept)
-        done = f"Bands {_format_ranges(JASPER_REMOVED)} removed. {done}"
-    scene = scene if truth else replace(scene, M=None, A=None)
-    bands = kept if remove_bands or not full_file else _keep_channels(JASPER_BANDS)
+        scene = _select_channels(scene, bands)
+        done = f"Bands {JASPER_REMOVED} removed. {done}"
+    elif full_file:
+        bands = _keep_channels(JASPER_BANDS)
     source = "Jasper Ridge (AVIRIS), region and truth of F. Zhu (arXiv:1708.05125); " + (
         "danaroth/jasper_ridge" if full_file else "MeiShaohui/Spectral-Variability-Augmented-Sparse-Unmixing"
     )
     return _make_dataset("jasper-ridge", scene, 4, source, done, bands, dtype)
 
 
-@share_parameters(
-    "``urban.npz`` or ``Urban_R162.mat``",
-    "what is missing",
-)
+def _read_published_jasper(full_file: bool, data_home: DataHome, download: bool) -> Scene:
+    if not full_file:
+        return read_matlab_scene(fetch_file("jasperRidge2_R198.mat", data_home, download))
+    if by_hand := find("jasperRidge2_F224_2.mat", data_home):
+        return read_matlab_scene(by_hand)
+    header, image = (fetch_file(f"jasperRidge2_F224.{end}", data_home, download) for end in ("hdr", "img"))
+    return read_envi_scene(header, image)
+
+
 def fetch_urban(
     *,
     truth: bool = True,
@@ -118,31 +124,24 @@ def fetch_urban(
     ----------
     truth : bool
         Also read endmembers and abundances: ``end4_groundTruth.mat`` next to ``Urban_R162.mat``.
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``urban.npz`` or ``Urban_R162.mat``.
 
     Returns
     -------
     Dataset
         Its 162 bands are what is left of 210 after the removal of water absorption and noise.
     """
+    names = ("asphalt", "grass", "tree", "roof")
     if stored := find("urban.npz", data_home):
-        scene = read_npz_scene(stored)
+        scene = read_npz_scene(stored, names, truth)
     else:
         scene = read_matlab_scene(fetch_file("Urban_R162.mat", data_home, download))
-        scene = add_truth(scene, fetch_file("end4_groundTruth.mat", data_home, download)) if truth else scene
-    scene = scene if truth else replace(scene, M=None, A=None)
-    scene = replace(scene, names=scene.names or ("asphalt", "grass", "tree", "roof"))
+        if truth:
+            scene = add_truth(scene, fetch_file("end4_groundTruth.mat", data_home, download), names)
     source = "Urban (HYDICE), truth of F. Zhu (arXiv:1708.05125); danaroth/urban"
-    done = f"Bands {_format_ranges(URBAN_REMOVED)} of {URBAN_BANDS} removed by the publisher. {SCALED}."
+    done = f"Bands {URBAN_REMOVED} of {URBAN_BANDS} removed by the publisher. {SCALED}."
     return _make_dataset("urban", scene, 4, source, done, _keep_channels(URBAN_BANDS, URBAN_REMOVED), dtype)
-
-
-def _read_jasper(full_file: bool, data_home: DataHome, download: bool) -> Scene:
-    if not full_file:
-        return read_matlab_scene(fetch_file("jasperRidge2_R198.mat", data_home, download))
-    if by_hand := find("jasperRidge2_F224_2.mat", data_home):
-        return read_matlab_scene(by_hand)
-    header, image = (fetch_file(f"jasperRidge2_F224.{end}", data_home, download) for end in ("hdr", "img"))
-    return read_envi_scene(header, image)
 
 
 def _make_dataset(
@@ -177,14 +176,12 @@ def _select_channels(scene: Scene, channels: Array) -> Scene:
     return replace(scene, Y=scene.Y[rows], M=M)
 
 
-def _keep_channels(count: int, removed: Ranges = ()) -> Array:
+def _keep_channels(count: int, removed: str = "") -> Array:
     """List the channels from 1 to count that are not removed."""
-    gone = {channel for first, last in removed for channel in range(first, last + 1)}
-    return np.array([channel for channel in range(1, count + 1) if channel not in gone])
-
-
-def _format_ranges(removed: Ranges) -> str:
-    return ", ".join(f"{first}-{last}" if first < last else str(first) for first, last in removed)
+    kept = np.ones(count, dtype=bool)
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", removed):
+        kept[int(first) - 1 : int(last or first)] = False
+    return np.flatnonzero(kept) + 1
 
 
 # Scenes as they are published: bands x pixels, the pixels down the columns of the image
@@ -206,47 +203,43 @@ class Scene:
     names: tuple[str, ...] = ()
 
 
-def read_npz_scene(file: Path) -> Scene:
+def read_npz_scene(file: Path, names: tuple[str, ...], truth: bool = True) -> Scene:
     """Read the scene of an npz file of a data home."""
     stored = read_npz(file, ("X", "image_shape"), "a spectral scene")
     rows, columns = (int(size) for size in stored["image_shape"])
     Y = _orient(file, stored["X"], rows * columns, axis=1)
-    return Scene(Y, (rows, columns), stored.get("endmembers"), stored.get("abundances"))
+    M, A = (stored.get(name) if truth else None for name in ("endmembers", "abundances"))
+    return Scene(Y, (rows, columns), M, A, names)
 
 
 def read_matlab_scene(file: Path) -> Scene:
     """Read the scene of a .mat file: a matrix, the size of the image and perhaps endmembers."""
-    found = _load_variables(file, [*MATRIX, *ROWS, *COLUMNS, "GT"])
-    Y = np.asarray(_first(file, found, MATRIX))
-    rows, columns = (int(np.asarray(_first(file, found, names)).item()) for names in (ROWS, COLUMNS))
+    Y, *sizes, truth = _load_variables(file, (MATRIX, ROWS, COLUMNS), "GT")
+    rows, columns = (int(size.item()) for size in sizes)
     Y = _orient(file, Y, rows * columns, axis=1)
-    M = _orient(file, np.asarray(found["GT"]), len(Y), axis=0) if "GT" in found else None
-    return Scene(Y, (rows, columns), M)
+    return Scene(Y, (rows, columns), _orient(file, truth, len(Y), axis=0) if truth.size else None)
 
 
-def add_truth(scene: Scene, file: Path) -> Scene:
-    """Add the endmembers M, the abundances A and their names from a .mat file."""
-    found = _load_variables(file, ["M", "A", NAMES])
-    M, A = (np.asarray(_first(file, found, [key])) for key in ("M", "A"))
+def add_truth(scene: Scene, file: Path, names: tuple[str, ...] = ()) -> Scene:
+    """Add the endmembers M, the abundances A and their names, if it has them, from a .mat file."""
+    M, A, cells = _load_variables(file, (["M"], ["A"]), NAMES)
     A = _orient(file, A, scene.Y.shape[1], axis=1)
-    cells = np.asarray(found.get(NAMES, ())).ravel()
-    names = tuple(str(np.asarray(cell).ravel()[0]).strip() for cell in cells)
-    return replace(scene, M=M, A=A, names=names if len(names) == len(A) else ())
+    found_names = tuple(str(np.asarray(cell).ravel()[0]).strip() for cell in cells.ravel())
+    return replace(scene, M=M, A=A, names=found_names if len(found_names) == len(A) else names)
 
 
-def _load_variables(file: Path, names: Sequence[str]) -> dict[str, Any]:
+def _load_variables(file: Path, needed: Sequence[Sequence[str]], optional: str) -> list[Array]:
+    """Load the first variable that there is of each group, and one more, which may be missing: empty."""
     from scipy.io import loadmat
 
+    names = [*(name for group in needed for name in group), optional]
     with explain_errors(file, "a MATLAB file"):
-        found: dict[str, Any] = loadmat(str(file), appendmat=False, variable_names=list(names))
-        return found
-
-
-def _first(file: Path, found: dict[str, Any], names: Sequence[str]) -> Any:
-    for name in names:
-        if name in found:
-            return found[name]
-    raise ReadError(f"{file} has no variable {' or '.join(names)}")
+        found: dict[str, Any] = loadmat(str(file), appendmat=False, variable_names=names)
+    for group in needed:
+        if found.keys().isdisjoint(group):
+            raise ReadError(f"{file} has no variable {' or '.join(group)}")
+    chosen = [next(found[name] for name in group if name in found) for group in needed]
+    return [np.asarray(variable) for variable in (*chosen, found.get(optional, ()))]
 
 
 def _orient(file: Path, matrix: Array, size: int, axis: int) -> Array:

@@ -10,22 +10,21 @@ from numpy.typing import DTypeLike
 
 from autonmf._types import Array
 from autonmf.datasets.dataset import Dataset, check_dtype, read_npz
-from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.datasets.fetching import DataHome, fetch_file, find
 from autonmf.io import read_matrix
 
-FACE = (64, 64)
 PER_SUBJECT = 10
-SWIMMER = (32, 32)
 
 
-@share_parameters(
-    "``olivetti_faces.npz`` or ``olivettifaces.mat``",
-    "``olivettifaces.mat`` if neither file is there",
-)
 def fetch_olivetti(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
     """The AT&T (Olivetti) faces: 400 images x 4096 pixels, ten of each of 40 people.
+
+    Parameters
+    ----------
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``olivetti_faces.npz`` or ``olivettifaces.mat``.
 
     Returns
     -------
@@ -43,14 +42,10 @@ def fetch_olivetti(
         "AT&T Laboratories Cambridge, cropped by S. Roweis; scikit-learn's copy at figshare",
         "free for research; AT&T Laboratories Cambridge asks to be credited",
         labels=labels.astype(np.int64),
-        image_shape=FACE,
+        image_shape=(64, 64),
     )
 
 
-@share_parameters(
-    "``swimmer_noisy.npz`` or ``swimmer.mat``",
-    "``swimmer.mat`` if neither file is there",
-)
 def fetch_swimmer(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
@@ -58,6 +53,11 @@ def fetch_swimmer(
 
     The figures are those of `load_swimmer`, which builds them in code and knows their parts; their entries
     look like Poisson counts of mean 1 outside and 11 inside a figure.
+
+    Parameters
+    ----------
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``swimmer_noisy.npz`` or ``swimmer.mat``.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def fetch_swimmer(
         "Counts 0 to 24 as published.",
         "Donoho and Stodden (2003), with noise; lanl/T-ELF",
         "BSD-3-Clause (T-ELF)",
-        image_shape=SWIMMER,
+        image_shape=(SIDE, SIDE),
         image_order="C",
     )
 
@@ -130,24 +130,20 @@ def load_swimmer(*, return_parts: bool = False) -> Array | tuple[Array, Array]:
     >>> X.shape, int(X[0].sum()), len(parts)
     ((256, 1024), 36, 17)
     """
-    limbs = [_draw_limb(joint, direction) for joint, directions in LIMBS.values() for direction in directions]
-    parts = np.array([*limbs, _draw_torso()])
+    limbs = [
+        _draw([(row + step * down, column + step * right) for step in range(1, LIMB + 1)])
+        for (row, column), directions in LIMBS.values()
+        for down, right in directions
+    ]
+    torso = [(TORSO_ROW, column) for column in range(10, 22)] + [joint for joint, _ in LIMBS.values()]
+    parts = np.array([*limbs, _draw(torso)])
     # The first limb turns fastest.
     choices = np.array(list(product(range(4), repeat=4)))[:, ::-1] + 4 * np.arange(4)
     X = parts[choices].sum(axis=1) + parts[-1]
     return (X, parts) if return_parts else X
 
 
-def _draw_torso() -> Array:
+def _draw(pixels: list[tuple[int, int]]) -> Array:
     image = np.zeros((SIDE, SIDE))
-    image[TORSO_ROW, 10:22] = 1.0
-    for joint, _ in LIMBS.values():
-        image[joint] = 1.0
-    return image.ravel()
-
-
-def _draw_limb(joint: tuple[int, int], direction: tuple[int, int]) -> Array:
-    image = np.zeros((SIDE, SIDE))
-    for step in range(1, LIMB + 1):
-        image[joint[0] + step * direction[0], joint[1] + step * direction[1]] = 1.0
+    image[tuple(zip(*pixels, strict=True))] = 1.0
     return image.ravel()

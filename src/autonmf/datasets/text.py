@@ -7,7 +7,7 @@ import gzip
 import io
 import zipfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,17 +15,14 @@ from scipy import sparse
 
 from autonmf._types import Array
 from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, read_csr
-from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.datasets.fetching import DataHome, fetch_file, find
 from autonmf.io import normalize, read_matrix
 from autonmf.io.table import ReadError, explain_errors
 
 SECTIONS = ("business", "entertainment", "politics", "sport", "tech")
+WEIGHTED = "tf-idf with smoothed natural idf, rows of unit length"
 
 
-@share_parameters(
-    "``bbc_news.npz`` or the three files ``bbc.mtx``, ``bbc.terms`` and ``bbc.classes``",
-    "the three files, which alone hold the terms, if nothing is there",
-)
 def fetch_bbc(
     *,
     tfidf: bool = False,
@@ -39,6 +36,9 @@ def fetch_bbc(
     ----------
     tfidf : bool
         Weight the counts. Default: the counts, in which long articles and frequent terms dominate.
+    data_home, download, dtype
+        As in `fetch_samson`; the files are ``bbc_news.npz``, or ``bbc.mtx``, ``bbc.terms`` and
+        ``bbc.classes``, which alone hold the terms.
     """
     kind = check_dtype(dtype)
     terms: tuple[str, ...] = ()
@@ -79,10 +79,6 @@ def _read_classes(file: Path) -> Array:
     return np.array([section for _, section in pairs], dtype=np.int64)
 
 
-@share_parameters(
-    "``wos_sample1000.tsv.gz`` or ``Data1k.txt``, for the 5736 ``WebOfScience.zip``",
-    "``Data1k.txt`` (1.5 MB) or ``WebOfScience.zip`` (60 MB) if it is not there",
-)
 def fetch_wos(
     *,
     subset: Literal["sample", "5736"] = "sample",
@@ -101,6 +97,9 @@ def fetch_wos(
     min_df, max_df : int and float
         Terms in fewer documents than `min_df`, or in a larger fraction than `max_df`, are left out. The paper
         does not say how it came to its 20,082 terms.
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``wos_sample1000.tsv.gz`` or ``Data1k.txt`` (1.5 MB), for the 5736
+        ``WebOfScience.zip`` (60 MB).
     """
     kind = check_dtype(dtype)
     if subset not in ("sample", "5736"):
@@ -114,17 +113,21 @@ def fetch_wos(
         rank, source = 11, "Kowsari et al. (2017), WOS-5736; Mendeley Data 9rw3vkcfy4, version 6"
         texts, labels = _read_archive(fetch_file("WebOfScience.zip", data_home, download))
         names = ()
-    X, terms, done = weight_texts(texts, min_df, max_df, kind)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(stop_words="english", min_df=min_df, max_df=max_df, dtype=kind)
+    X = sparse.csr_matrix(vectorizer.fit_transform(texts))
     return Dataset(
         f"wos-{subset}",
         X,
         rank,
-        done,
+        "Lower-case words of two letters or more without scikit-learn's English stop words, in at least "
+        f"{min_df} documents and at most {max_df:.0%} of them; {WEIGHTED}.",
         source,
         "CC BY 4.0 (Kowsari et al., 2017)",
         labels=labels,
         label_names=names,
-        feature_names=terms,
+        feature_names=tuple(map(str, vectorizer.get_feature_names_out())),
         texts=tuple(texts),
     )
 
@@ -159,23 +162,3 @@ def _read_lines(file: Path, archive: zipfile.ZipFile, end: str) -> list[str]:
         raise ReadError(f"{file} holds no {end}")
     with io.TextIOWrapper(archive.open(name), encoding="utf-8", errors="replace") as stream:
         return [line.rstrip("\n") for line in stream]
-
-
-# The same weights for every collection of documents
-
-WEIGHTED = "tf-idf with smoothed natural idf, rows of unit length"
-
-
-def weight_texts(
-    texts: list[str], min_df: int, max_df: float, dtype: np.dtype[Any]
-) -> tuple[Any, tuple[str, ...], str]:
-    """Compute the tf-idf of texts with scikit-learn's defaults, their terms, and a sentence about both."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer(stop_words="english", min_df=min_df, max_df=max_df, dtype=dtype)
-    X = sparse.csr_matrix(vectorizer.fit_transform(texts))
-    done = (
-        "Lower-case words of two letters or more without scikit-learn's English stop words, in at least "
-        f"{min_df} documents and at most {max_df:.0%} of them; {WEIGHTED}."
-    )
-    return X, tuple(map(str, vectorizer.get_feature_names_out())), done

@@ -4,7 +4,6 @@ The only package that knows Dask. It implements the protocols of `autonmf.data`:
 for a factor whose rows stay on the workers.
 """
 
-from autonmf.distributed.data import RowPartitioned
-from autonmf.distributed.loading import as_data, in_row_chunks, is_dask, map_chunks, open_data
+from autonmf.distributed.data import RowPartitioned, as_data, is_dask, map_chunks, open_data
 
-__all__ = ["RowPartitioned", "as_data", "in_row_chunks", "is_dask", "map_chunks", "open_data"]
+__all__ = ["RowPartitioned", "as_data", "is_dask", "map_chunks", "open_data"]

@@ -1,26 +1,32 @@
-"""`Rows`: a tall matrix whose rows stay on the workers.
+"""`Rows`: a tall matrix whose rows stay on the workers of a Dask cluster.
 
 Nothing is computed until a sum over the rows is needed: then every block runs one task, which carries out all
 that was recorded, and only the sum travels. Scaling, merging, choosing and ordering of columns are products
 with a small matrix from the right: they are remembered, and cost no task.
+
+`Rows` record what is wanted, `Workers` write it down as a `Program`, and every worker runs it on its blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy import sparse
 
 from autonmf._types import Array
 from autonmf.data.factors import RemoteFactor
 from autonmf.data.protocol import Block, no_weights
-from autonmf.distributed.program import BOUNDS
 
-if TYPE_CHECKING:
-    from autonmf.distributed.workers import Workers
+LARGE_PROGRAM = 1 << 18
+"""Larger programs, in bytes, are sent by a task of their own."""
+
+FAN_IN = 32
+"""Partial sums that are added at a time, and the most that reach the client."""
 
 
 class Node:
@@ -47,14 +53,8 @@ class Node:
 
     def product_with(self, other: Node, dtype: np.dtype[Any]) -> Array:
         """AᵀB of two kept matrices in at least this precision: one task per block, the first time."""
-        if not self._knows(other, dtype):
-            self._compute_product(other, dtype)
-        return self._products[other]
-
-    def _knows(self, other: Node, dtype: np.dtype[Any]) -> bool:
-        return other in self._products and not self._products[other].dtype < dtype
-
-    def _compute_product(self, other: Node, dtype: np.dtype[Any]) -> None:
+        if self._knows(other, dtype):
+            return self._products[other]
         A, B = (Rows(node, None, dtype) for node in (self, other))
         if self is other and self.pieces is None:
             A.total(_sum, A)  # its Gram matrix comes with it
@@ -63,6 +63,10 @@ class Node:
         else:  # the Gram matrix is needed next
             both = np.asarray(A.total(_product_and_gram, A, B), dtype=dtype)
             self._products[other], self._products[self] = np.split(both, [B.shape[1]], axis=1)
+        return self._products[other]
+
+    def _knows(self, other: Node, dtype: np.dtype[Any]) -> bool:
+        return other in self._products and not self._products[other].dtype < dtype
 
 
 class Rows(RemoteFactor):
@@ -107,12 +111,14 @@ class Rows(RemoteFactor):
         example = Block(slice(0, 1), lambda: ones, no_weights)
         row, one_sum = function(example, _sample(as_client_rows(U)), *shared)
         args = (self, BOUNDS, as_client_rows(U), *shared)
+        workers = self.node.workers
         rows = total = None
         if row is not None:
-            make_rows = partial(_apply, function, 0)
-            rows = Rows(Node(self.node.workers, make_rows, args, row.shape[1:], row.dtype, keep=True))
-        if one_sum is not None:  # with the rows as an argument, both are computed by the same task
-            total = self.total(partial(_apply, function, 1), *args, *([] if rows is None else [Also(rows)]))
+            rows = Rows(
+                Node(workers, partial(_apply, function, 0), args, row.shape[1:], row.dtype, keep=True)
+            )
+        if one_sum is not None:  # both are computed by the same task
+            total = workers.total(partial(_apply, function, 1), *args, also=rows)
         return rows, total
 
     def cross(self, other: Any) -> Array:
@@ -156,12 +162,6 @@ class ClientRows(NamedTuple):
     array: Array
 
 
-class Also(NamedTuple):
-    """A matrix that a task also computes and persists, without using it."""
-
-    rows: Rows | None  # None on the worker, where it is kept already
-
-
 def as_client_rows(factor: Any) -> Any:
     """A factor on the client as an argument of which every block gets its rows; others as they are."""
     return ClientRows(factor) if isinstance(factor, np.ndarray) and factor.ndim == 2 else factor
@@ -179,16 +179,17 @@ def _sample(arg: Any) -> Any:
     return arg.array[:1] if isinstance(arg, ClientRows) else arg
 
 
-def _apply(
-    function: Callable[..., Any], which: int, X: Any, bounds: tuple[int, int], U: Any, *shared: Any
-) -> Any:
-    """The rows (0) or the sum (1) that a function of a block gives."""
-    shared = tuple(arg for arg in shared if not isinstance(arg, Also))
-    return function(Block(slice(*bounds), lambda: X, no_weights), U, *shared)[which]
+def apply_block(function: Callable[..., Any], X: Any, bounds: tuple[int, int], U: Any, *shared: Any) -> Any:
+    """The rows and the sum that a function of a block gives."""
+    return function(Block(slice(*bounds), lambda: X, no_weights), U, *shared)
 
 
-def _return(block: Array) -> Array:
-    return block
+def _apply(function: Callable[..., Any], which: int, *args: Any) -> Any:
+    return apply_block(function, *args)[which]
+
+
+def _return(value: Any) -> Any:
+    return value
 
 
 def _product_and_gram(A: Array, B: Array) -> Array:
@@ -201,3 +202,240 @@ def _sum(A: Array) -> Array:
 
 def _sum_squared_deviations(A: Array, mean: Array) -> Array:
     return np.asarray(np.square(A - mean, dtype=np.float64).sum(axis=0))
+
+
+# On the client: blocks of rows, and the program for all of them
+
+
+class Workers:
+    """Blocks of consecutive rows on the workers of a client.
+
+    Sums over blocks are added on the client in the order of the blocks, in double precision: they do not
+    depend on the number of workers, nor on which of them finishes first.
+    """
+
+    def __init__(self, client: Any, lengths: Sequence[int]) -> None:
+        self.client = client
+        ends = np.cumsum(lengths).tolist()
+        self.bounds = list(zip([0, *ends[:-1]], ends, strict=True))
+        self.n = int(ends[-1])
+        self.anchor: list[Any] = []  # the pieces of X: tasks without an input run next to them
+
+    def total(self, function: Callable[..., Any], *args: Any, also: Rows | None = None) -> Any:
+        """Σ function(blocks of args); the tasks persist ``also``, too."""
+        return add_up(self.each(function, *args, also=also, summed=True))
+
+    def each(
+        self, function: Callable[..., Any], *args: Any, also: Rows | None = None, summed: bool = False
+    ) -> list[Any]:
+        """``function`` of every block, or sums of it; matrices to be persisted are computed with it."""
+        recipe = Recipe()
+        wanted = Step(function, tuple(recipe.argument(arg) for arg in args))
+        if also is not None:
+            recipe.place(also.node)
+        kept = recipe.kept()
+        asked = [arg.dtype for arg in args if isinstance(arg, Rows)]
+        refs = [Ref(recipe.places[id(node)], True, None, np.result_type(node.dtype, *asked)) for node in kept]
+        program = Program(
+            inputs=tuple(node.place for node in recipe.inputs),
+            steps=tuple(recipe.steps),
+            kept=tuple(ref.place for ref in refs),
+            results=(wanted, *(Step(_gram, (ref,)) for ref in refs)),
+        )
+        own = [(bounds, *(array[slice(*bounds)] for array in recipe.long)) for bounds in self.bounds]
+        inputs = [node.pieces for node in recipe.inputs] or [self.anchor]
+        pieces, results = self.run_on_blocks(program, inputs, own, keep=bool(kept), summed=summed)
+        for place, (node, ref) in enumerate(zip(kept, refs, strict=True)):
+            gram = add_up([result[1 + place] for result in results])
+            node.hold(pieces, place, gram.astype(ref.dtype))
+        return [result[0] for result in results]
+
+    def run_on_blocks(
+        self, program: Program, inputs: list[Any], own: list[Any], *, keep: bool, summed: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """One task per block, and one to fetch its results where it leaves something behind.
+
+        Sums over many blocks are added on the workers first, in a tree that depends on their number alone.
+        Returns futures of the pieces and the results themselves.
+        """
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
+            shared = program
+            if _size(program) > LARGE_PROGRAM:
+                # as the result of a task: every worker fetches it once
+                shared = self.client.submit(_return, program, key=f"autonmf-program-{uuid4()}")
+            pieces = self.client.map(run, [shared] * len(own), own, *inputs, key="autonmf-rows", pure=False)
+        tree = summed and len(own) > FAN_IN
+        if not (keep or tree):
+            return pieces, [piece[1] for piece in self.client.gather(pieces)]
+        parts = self.client.map(results_of, pieces, key="autonmf-results", pure=False)
+        while summed and len(parts) > FAN_IN:
+            groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+            parts = [
+                self.client.submit(add_results, *group, key=f"autonmf-sum-{uuid4()}") for group in groups
+            ]
+        return pieces, self.client.gather(parts)
+
+
+class Recipe:
+    """A program while it is written."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Node] = []
+        self.nodes: list[Node] = []
+        self.steps: list[Step] = []
+        self.places: dict[int, int] = {}  # of a node, by its id
+        self.long: list[Array] = []  # arrays with a row for each of X: every block gets its own
+
+    def argument(self, arg: Any) -> Any:
+        """What stands for an argument in the program."""
+        if isinstance(arg, Rows):
+            return Ref(self.place(arg.node), arg.node.pieces is None, arg.matrix, arg.dtype)
+        if not isinstance(arg, ClientRows):
+            return arg
+        array, first = arg.array, arg.array[0, 0]
+        if (array == first).all():  # a column of ones, mostly: made where it is needed
+            self.steps.append(Step(_constant, (BOUNDS, array.shape[1], first)))
+            return Ref(len(self.steps) - 1, True, None, array.dtype)
+        self.long.append(array)
+        return Own(len(self.long))
+
+    def kept(self) -> list[Node]:
+        """The nodes to persist: not those that others to persist are computed from."""
+        ends = [node for node in self.nodes if node.keep]
+        inner = {id(rows.node) for end in ends for rows in _ancestors(end)}
+        return [node for node in ends if id(node) not in inner]
+
+    def place(self, node: Node) -> int:
+        """Where the program has a matrix: among its inputs, or among its steps."""
+        if id(node) not in self.places:
+            if node.pieces is not None:
+                self.places[id(node)] = len(self.inputs)
+                self.inputs.append(node)
+            else:
+                args = tuple(self.argument(arg) for arg in node.args)
+                self.places[id(node)] = len(self.steps)
+                self.steps.append(Step(node.function, args))
+                self.nodes.append(node)
+        return self.places[id(node)]
+
+
+def _ancestors(node: Node) -> list[Rows]:
+    parents = [arg for arg in node.args if isinstance(arg, Rows) and arg.node.pieces is None]
+    return parents + [older for parent in parents for older in _ancestors(parent.node)]
+
+
+def _size(program: Program) -> int:
+    """Bytes of the arrays in a program."""
+    args = [arg for step in (*program.steps, *program.results) for arg in step.args]
+    arrays = [arg.matrix if isinstance(arg, Ref) else arg for arg in args]
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+
+def _constant(bounds: tuple[int, int], columns: int, value: Any) -> Array:
+    start, stop = bounds
+    return np.full((stop - start, columns), value, order="F")
+
+
+def _gram(block: Array) -> Array:
+    return multiply_transposed(block, block)
+
+
+# On a worker: a few steps on one block, and sums over its rows
+
+
+class Ref(NamedTuple):
+    """A matrix in a program, times a small matrix from the right."""
+
+    place: int  # of an input, or of a step
+    is_step: bool
+    matrix: Array | None
+    dtype: np.dtype[Any]
+
+
+class Own(NamedTuple):
+    """A value that differs from block to block."""
+
+    place: int
+
+
+BOUNDS = Own(0)
+"""The first row of a block, and the one after its last, as an argument of a function of blocks."""
+
+
+class Step(NamedTuple):
+    """One call. Its arguments are matrices of the program, values of the block, or the same for all."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+class Program(NamedTuple):
+    """The same for every block."""
+
+    inputs: tuple[int, ...]  # where each input is in its piece
+    steps: tuple[Step, ...]
+    kept: tuple[int, ...]  # steps whose results stay on the worker
+    results: tuple[Step, ...]  # what goes to the client
+
+
+Piece = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The result of a task: matrices that stay on the worker, and small results."""
+
+
+def run(program: Program, own: tuple[Any, ...], *pieces: Piece) -> Piece:
+    """Run a program on one block."""
+    inputs = [align(piece[0][place]) for piece, place in zip(pieces, program.inputs, strict=False)]
+    done: list[Any] = []
+
+    def value(arg: Any) -> Any:
+        if isinstance(arg, Own):
+            return align(own[arg.place])
+        if isinstance(arg, Ref):
+            return _times(done[arg.place] if arg.is_step else inputs[arg.place], arg)
+        return align(arg)
+
+    for function, args in program.steps:
+        done.append(function(*map(value, args)))
+    results = tuple(function(*map(value, args)) for function, args in program.results)
+    return tuple(done[place] for place in program.kept), results
+
+
+def align(value: Any) -> Any:
+    """The value with aligned arrays: an array received from another process can begin at any byte.
+
+    NumPy copies an unaligned factor of a product, and its sums then differ in the last bit from those of the
+    same array on the worker that made it.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if not sparse.issparse(value) or getattr(value, "format", "") not in ("csr", "csc"):
+        return value
+    block: Any = value
+    arrays = (block.data, block.indices, block.indptr)
+    if all(array.flags.aligned for array in arrays):
+        return block
+    return type(block)(tuple(map(align, arrays)), shape=block.shape)
+
+
+def results_of(piece: Piece) -> tuple[Any, ...]:
+    """The small results alone, for the client to fetch."""
+    return piece[1]
+
+
+def add_results(*results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of several blocks, each added up."""
+    return tuple(add_up(list(parts)) for parts in zip(*results, strict=True))
+
+
+def add_up(parts: list[Any]) -> Any:
+    """The sum in the order given, in double precision."""
+    return np.sum([np.asarray(part, dtype=np.float64) for part in parts], axis=0)
+
+
+def _times(block: Any, ref: Ref) -> Any:
+    """The block times the small matrix, Fortran-ordered."""
+    if ref.matrix is None:
+        return block.astype(ref.dtype, copy=False)
+    return (ref.matrix.T.astype(ref.dtype) @ block.T.astype(ref.dtype, copy=False)).T

@@ -24,37 +24,29 @@ class InFile(Stored):
     ndim = 2
 
     def __init__(self, file: Path, array: Any, *, transposed: bool = False) -> None:
-        super().__init__(_Transposed(array) if transposed else array, by_columns=transposed)
-        self.file, self.array, self.transposed = file, array, transposed
+        super().__init__(array, by_columns=transposed)
+        self.file = file
+        self.shape = self.shape[::-1] if transposed else self.shape
 
     @property
     def T(self) -> InFile:
         """The transpose, in the file as well."""
-        return InFile(self.file, self.array, transposed=not self.transposed)
+        return InFile(self.file, self.source, transposed=not self.by_columns)
+
+    def read(self, lines: slice) -> Any:
+        return self.source[lines]
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Array:
-        return np.asarray(self.source[key])
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        return np.asarray(self.source[columns, rows]).T if self.by_columns else np.asarray(self.source[key])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         check_memory(self.file, self.shape, self.dtype.itemsize)
         whole = np.ascontiguousarray(self[:, :])
         return whole if dtype is None else whole.astype(dtype, copy=False)
-
-
-class _Transposed:
-    """The transpose of an array in a file."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.shape: tuple[int, ...] = tuple(array.shape)[::-1]
-        self.dtype = array.dtype
-
-    def __getitem__(self, key: Any) -> Array:
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        return np.asarray(self.array[columns, rows]).T
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import pairwise
 from math import isfinite
+from typing import Literal, TypeAlias
 
 SEPARATORS = "\t;,| "
 """In order of preference, if several leave equally many numbers."""
@@ -114,12 +114,8 @@ def _split_loosely(line: str, separator: str) -> list[str]:
 # Layouts
 
 
-class Heading(Enum):
-    """What a first line of numbers is."""
-
-    data = "data"
-    unclear = "unclear"
-    names = "names"
+Heading: TypeAlias = Literal["data", "unclear", "names"]
+"""What a first line of numbers is."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +178,7 @@ def find_layout(
                 [parse_number(cell, separator) for cell in line] for line in [top[labelled:], *cells_below]
             )
             heading = classify_heading(first, rest)
-            header = heading is Heading.names
+            header = heading == "names"
             if header and labelled and _is_corner(top[0], first_column):
                 heading = None  # its first cell says the same
     names = [cell.strip() for cell in (top if shorter else top[labelled:])] if header else None
@@ -193,13 +189,13 @@ def list_doubts(
     rows: list[list[str]], layout: Layout, header: bool | None, labels: bool | None
 ) -> Iterator[str]:
     """Say what the user should check, since numbers can be names, unless it was given."""
-    if header is None and layout.heading is Heading.names and layout.header:
+    if header is None and layout.heading == "names" and layout.header:
         first, last = layout.header[0], layout.header[-1]
         yield (
             f"The first line, {first} to {last}, is read as column names: it rises or falls like an axis. "
             "If it is data, add --no-header."
         )
-    if header is None and layout.heading is Heading.unclear:
+    if header is None and layout.heading == "unclear":
         yield "The first line rises or falls like an axis and is read as data. If it is names, add --header."
     column = [parse_number(cells[0], layout.separator) for cells in rows[layout.above :]]
     if labels is None and not layout.labelled and len(column) >= ENOUGH and _counts(column):
@@ -220,19 +216,19 @@ def classify_heading(first: Line, rest: Sequence[Line]) -> Heading:
     numbers = [value for value in first if value is not None and isfinite(value)]
     below = [value for line in rest for value in line if value is not None and isfinite(value)]
     if len(numbers) < len(first) or len(first) < 2 or len(rest) < 2 or not below:
-        return Heading.data
+        return "data"
     rising = numbers[0] < numbers[-1]
     if _monotone_fraction(first, rising) < 1:
-        return Heading.data
+        return "data"
     enough = len(first) >= ENOUGH
     apart = max(numbers) < min(below) or min(numbers) > max(below)
     even = enough and _is_even(numbers) and not any(_is_even(line) for line in rest)
     if even and apart:
-        return Heading.names
+        return "names"
     fractions = [_monotone_fraction(line, rising) for line in rest]
     if min(fractions) == 1 or not (enough or apart):
-        return Heading.data
-    return Heading.names if enough and (even or apart) and max(fractions) < MOSTLY else Heading.unclear
+        return "data"
+    return "names" if enough and (even or apart) and max(fractions) < MOSTLY else "unclear"
 
 
 def _monotone_fraction(line: Line, rising: bool) -> float:

@@ -1,6 +1,6 @@
 """Numbers in text: .csv, .tsv and .txt, unzipped where needed.
 
-The layout is found from the first lines. The lines below are parsed in chunks by pyarrow, or else by NumPy,
+The layout is found from the first lines. The lines below are parsed in chunks by pyarrow, if it is installed,
 as long as they are plain: numbers, row names, missing cells. From the first chunk that is not, such as one
 with quoted numbers or lines of different lengths, they are parsed cell by cell. The results are the same;
 this is slower, and its errors name line and column.
@@ -14,7 +14,6 @@ import gzip
 import io
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import chain, islice, product
@@ -48,11 +47,9 @@ SPELLINGS = sorted(
 """Cells that stand for a missing number."""
 
 ARROW_FROM = 1 << 19
-"""Characters below which the import of pyarrow would take longer than NumPy."""
+"""Characters of a chunk below which the import of pyarrow would take longer than parsing it cell by cell."""
 
 T = TypeVar("T")
-Parsed = tuple[Array, list[str]]
-"""Numbers and row names."""
 
 
 def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
@@ -197,9 +194,11 @@ class _Parser:
 # Plain lines: no quotes around numbers, the same number of cells in each
 
 
-def _parse_plain(lines: list[str], layout: Layout) -> Parsed | None:
-    """Parse lines with a library; None if a cell might be parsed differently one by one."""
+def _parse_plain(lines: list[str], layout: Layout) -> tuple[Array, list[str]] | None:
+    """Parse lines with pyarrow; None if a cell might be parsed differently one by one."""
     separator, names = layout.separator, []
+    if sum(map(len, lines)) < ARROW_FROM:
+        return None
     if separator == " ":
         lines = [re.sub(" +", " ", line.strip()) for line in lines]
     lines = [line for line in lines if line]
@@ -222,14 +221,12 @@ def _parse_plain(lines: list[str], layout: Layout) -> Parsed | None:
         if "." in text:
             return None
         text = text.replace(",", ".")
-    for parse in FAST_PARSERS if len(text) >= ARROW_FROM else FAST_PARSERS[-1:]:
-        try:
-            return parse(text, separator).reshape(-1, n_columns), names
-        except MemoryError:
-            raise
-        except Exception:  # a cell that it cannot parse, or the library is not installed
-            continue
-    return None
+    try:
+        return _parse_with_arrow(text, separator).reshape(-1, n_columns), names
+    except MemoryError:
+        raise
+    except Exception:  # a cell that it cannot parse, or pyarrow is not installed
+        return None
 
 
 def _parse_with_arrow(text: str, separator: str) -> Array:
@@ -250,19 +247,6 @@ def _parse_with_arrow(text: str, separator: str) -> Array:
     if np.count_nonzero(np.isnan(X)) != column.null_count:
         raise ValueError("a cell such as nan(1), which is not a number elsewhere")
     return X
-
-
-def _parse_with_numpy(text: str, separator: str) -> Array:
-    """Parse cells none of which is missing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        X: Array = np.loadtxt(text.split("\n"), delimiter=separator, comments=None, ndmin=2)
-    if np.isnan(X).any():
-        raise ValueError("a missing cell")
-    return X
-
-
-FAST_PARSERS: tuple[Callable[[str, str], Array], ...] = (_parse_with_arrow, _parse_with_numpy)
 
 
 # Lines

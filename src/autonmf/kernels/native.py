@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import product as every_pair
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from autonmf._types import Array
 
-_LIBRARY = "_native"
 _SUFFIXES = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32"}
 
 
@@ -19,7 +19,7 @@ def _load() -> ctypes.CDLL:
     """The library beside this file; OSError if the package was installed without a compiler."""
     here = Path(__file__).parent
     for suffix in EXTENSION_SUFFIXES:
-        if (file := here / (_LIBRARY + suffix)).exists():
+        if (file := here / f"_native{suffix}").exists():
             return ctypes.CDLL(str(file))
     raise OSError(f"no compiled kernels in {here}")
 
@@ -29,23 +29,27 @@ VECTOR_BYTES: int = ctypes.c_int.in_dll(_library, "vector_bytes").value
 _library.vector_unit.restype = ctypes.c_char_p
 VECTOR_UNIT: str = _library.vector_unit().decode()
 
-_size, _pointer = ctypes.c_ssize_t, ctypes.c_void_p
-for _suffix in _SUFFIXES.values():
-    getattr(_library, f"hals_sweeps_{_suffix}").argtypes = [
-        _size, _size, _pointer, _pointer, _pointer, ctypes.c_double, ctypes.c_int,
-    ]  # fmt: skip
-    for _product in ("csr_times", "csr_transposed_times"):
-        getattr(_library, f"{_product}_{_suffix}").argtypes = [_size] * 3 + [_pointer] * 5
-        getattr(_library, f"{_product}_{_suffix}").restype = None
-    _sweeps = [_pointer, _size, _pointer, _size, _pointer, ctypes.c_int, ctypes.c_double, _pointer]
-    for _kind, _of_X in (("sparse", [_size] * 2 + [_pointer] * 3), ("dense", [_size] * 3 + [_pointer])):
-        getattr(_library, f"kl_{_kind}_{_suffix}").argtypes = _of_X + _sweeps
-        getattr(_library, f"kl_{_kind}_{_suffix}").restype = ctypes.c_double
-    getattr(_library, f"kl_pairs_{_suffix}").argtypes = [_size, _size, _pointer, _pointer, _pointer]
-    getattr(_library, f"kl_pairs_{_suffix}").restype = None
-    getattr(_library, f"forward_step_{_suffix}").argtypes = [
-        _size, _size, _pointer, _pointer, _pointer, ctypes.c_double, ctypes.c_double, _pointer, _pointer,
-    ]  # fmt: skip
+_size, _pointer, _int, _double = ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_double
+_OF_SWEEPS = [_pointer, _size, _pointer, _size, _pointer, _int, _double, _pointer]
+_ARGUMENTS = {
+    "csr_times": [_size] * 3 + [_pointer] * 5,
+    "csr_transposed_times": [_size] * 3 + [_pointer] * 5,
+    "forward_step": [_size] * 2 + [_pointer] * 3 + [_double] * 2 + [_pointer] * 2,
+    "hals_sweeps": [_size] * 2 + [_pointer] * 3 + [_double, _int],
+    "kl_dense": [_size] * 3 + [_pointer, *_OF_SWEEPS],
+    "kl_pairs": [_size] * 2 + [_pointer] * 3,
+    "kl_sparse": [_size] * 2 + [_pointer] * 3 + _OF_SWEEPS,
+}
+_RESULTS = {"forward_step": _int, "hals_sweeps": _int, "kl_dense": _double, "kl_sparse": _double}
+for _name, _suffix in every_pair(_ARGUMENTS, _SUFFIXES.values()):
+    _function = getattr(_library, f"{_name}_{_suffix}")
+    _function.argtypes, _function.restype = _ARGUMENTS[_name], _RESULTS.get(_name)
+
+
+def _call(name: str, dtype: np.dtype[Any], *args: Any) -> Any:
+    """Call a function of the library for this precision; arrays are passed by their addresses."""
+    function = getattr(_library, f"{name}_{_SUFFIXES[dtype]}")
+    return function(*(arg.ctypes.data if isinstance(arg, np.ndarray) else arg for arg in args))
 
 
 def whole_vectors(rank: int, dtype: np.dtype[np.floating]) -> int:
@@ -56,12 +60,12 @@ def whole_vectors(rank: int, dtype: np.dtype[np.floating]) -> int:
 
 def csr_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
     """See `autonmf.kernels.reference.csr_times`."""
-    _csr("csr_times_", X, factor, rows, out)
+    _csr("csr_times", X, factor, rows, out)
 
 
 def csr_transposed_times(X: Any, factor: Array, rows: slice, out: Array) -> None:
     """See `autonmf.kernels.reference.csr_transposed_times`."""
-    _csr("csr_transposed_times_", X, factor, rows, out)
+    _csr("csr_transposed_times", X, factor, rows, out)
 
 
 def _csr(name: str, X: Any, factor: Array, rows: slice, out: Array) -> None:
@@ -75,37 +79,36 @@ def _csr(name: str, X: Any, factor: Array, rows: slice, out: Array) -> None:
         raise ValueError(f"the factors have {factor.shape[1]} and {out.shape[1]} columns")
     if factor.shape[1] != whole_vectors(factor.shape[1], X.dtype):
         raise ValueError("the compiled sparse products need columns that fill whole vectors")
-    getattr(_library, name + _SUFFIXES[X.dtype])(
-        rows.start, rows.stop, factor.shape[1], X.indptr.ctypes.data, X.indices.ctypes.data,
-        X.data.ctypes.data, factor.ctypes.data, out.ctypes.data,
-    )  # fmt: skip
+    sizes = rows.start, rows.stop, factor.shape[1]
+    _call(name, X.dtype, *sizes, X.indptr, X.indices, X.data, factor, out)
 
 
 def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: int) -> None:
     """See `autonmf.kernels.reference.hals_sweeps`. ``block`` must be Fortran-ordered."""
     if not block.flags.f_contiguous or not block.flags.writeable:
         raise ValueError("the block is updated in place: it must be writeable and Fortran-ordered")
-    product, gram = _alike(product, block), _alike(gram, block)
-    rows, rank = _checked(block, product, gram)
-    function = getattr(_library, "hals_sweeps_" + _SUFFIXES[block.dtype])
-    _succeed(function(rows, rank, block.ctypes.data, product.ctypes.data, gram.ctypes.data, mu, sweeps), rank)
+    _step("hals_sweeps", block, product, gram, mu, sweeps)
 
 
 def forward_step(block: Array, product: Array, gram: Array, mu: float, gamma: float) -> tuple[Array, Array]:
     """See `autonmf.kernels.reference.forward_step`."""
     block = np.asfortranarray(block)
-    product, gram = _alike(product, block), _alike(gram, block)
-    rows, rank = _checked(block, product, gram)
-    forward, norms = np.empty_like(block), np.empty(rank)
-    function = getattr(_library, "forward_step_" + _SUFFIXES[block.dtype])
-    _succeed(
-        function(
-            rows, rank, block.ctypes.data, product.ctypes.data, gram.ctypes.data, mu, gamma,
-            forward.ctypes.data, norms.ctypes.data,
-        ),
-        rank,
-    )  # fmt: skip
+    forward, norms = np.empty_like(block), np.empty(block.shape[1])
+    _step("forward_step", block, product, gram, mu, gamma, forward, norms)
     return forward, norms
+
+
+def _step(name: str, block: Array, product: Array, gram: Array, *args: Any) -> None:
+    rows, rank = block.shape
+    if block.dtype not in _SUFFIXES or product.shape != block.shape or gram.shape != (rank, rank):
+        raise ValueError(
+            f"kernels need float arrays of shapes (n, r), (n, r) and (r, r), got {block.dtype} with "
+            f"{block.shape}, {product.shape} and {gram.shape}"
+        )
+    # with contiguous columns and the dtype of the block; copies only if need be
+    product, gram = (np.asarray(array, dtype=block.dtype, order="F") for array in (product, gram))
+    if _call(name, block.dtype, rows, rank, block, product, gram, *args):
+        raise MemoryError(f"no memory for a block of {rank} columns")
 
 
 def kl_sweeps(
@@ -130,18 +133,14 @@ def kl_sweeps(
     sums = np.ascontiguousarray(sums, dtype=np.float64)
     if sums.shape not in ((rank,), (n, rank)):
         raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
-    factors = (
-        other.ctypes.data, m if dense else other.shape[1], sums.ctypes.data, rank if sums.ndim == 2 else 0,
-        block.ctypes.data, sweeps, tol, None if ratio is None else ratio.ctypes.data,
-    )  # fmt: skip
+    stride = m if dense else other.shape[1]
+    factors = (other, stride, sums, rank if sums.ndim == 2 else 0, block, sweeps, tol, ratio)
     if dense:
-        X = np.ascontiguousarray(X)
-        loss = getattr(_library, f"kl_dense_{_SUFFIXES[dtype]}")(n, X.shape[1], rank, X.ctypes.data, *factors)
+        loss = _call("kl_dense", dtype, n, X.shape[1], rank, np.ascontiguousarray(X), *factors)
     else:
         starts, columns = (np.ascontiguousarray(part) for part in (X.indptr, X.indices))
         starts, columns = starts.astype(np.int64, copy=False), columns.astype(np.int32, copy=False)
-        pointers = starts.ctypes.data, columns.ctypes.data, X.data.ctypes.data
-        loss = getattr(_library, f"kl_sparse_{_SUFFIXES[dtype]}")(n, rank, *pointers, *factors)
+        loss = _call("kl_sparse", dtype, n, rank, starts, columns, X.data, *factors)
     if np.isnan(loss):
         raise MemoryError(f"no memory for a row of X and {rank} components")
     return float(loss)
@@ -163,26 +162,5 @@ def kl_pairs(profiles: Array, sizes: Array) -> Array:
     profiles, sizes = np.asfortranarray(profiles), np.ascontiguousarray(sizes, dtype=np.float64)
     rank = profiles.shape[1]
     distances = np.empty((rank, rank))
-    function = getattr(_library, f"kl_pairs_{_SUFFIXES[profiles.dtype]}")
-    function(len(profiles), rank, profiles.ctypes.data, sizes.ctypes.data, distances.ctypes.data)
+    _call("kl_pairs", profiles.dtype, len(profiles), rank, profiles, sizes, distances)
     return distances
-
-
-def _alike(array: Array, block: Array) -> Array:
-    """``array`` with contiguous columns and the dtype of ``block``; a copy only if need be."""
-    return np.asarray(array, dtype=block.dtype, order="F")
-
-
-def _checked(block: Array, product: Array, gram: Array) -> tuple[int, int]:
-    rows, rank = block.shape
-    if block.dtype not in _SUFFIXES or product.shape != block.shape or gram.shape != (rank, rank):
-        raise ValueError(
-            f"kernels need float arrays of shapes (n, r), (n, r) and (r, r), got {block.dtype} with "
-            f"{block.shape}, {product.shape} and {gram.shape}"
-        )
-    return rows, rank
-
-
-def _succeed(status: int, rank: int) -> None:
-    if status:
-        raise MemoryError(f"no memory for a block of {rank} columns")

@@ -96,7 +96,8 @@ def _solve_each(product: Array, grams: Array, tol: float) -> Array:
         if pending.size == 0:
             return solution
         u, a, G = solution[pending], product[pending], grams[pending]
-        inverse = _invert(np.einsum("ikk->ik", G))
+        curvature = np.einsum("ikk->ik", G)  # zero where a component is not seen at all
+        inverse = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > 0)
         for _ in range(SWEEPS_PER_CHECK):
             for k in range(rank):
                 u[:, k] = _descend(u[:, k], a[:, k] - np.einsum("ij,ij->i", G[:, k], u), inverse[:, k])
@@ -111,11 +112,6 @@ def _solve_each(product: Array, grams: Array, tol: float) -> Array:
 
 def _descend(u: Array, descent: Array, inverse: Array) -> Array:
     return np.asarray(np.maximum(u + descent * inverse, 0.0))
-
-
-def _invert(curvature: Array) -> Array:
-    """1 / curvature, and zero where a component is not seen at all."""
-    return np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > 0)
 
 
 def _root_condition(grams: Array) -> Array:

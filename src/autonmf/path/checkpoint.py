@@ -98,12 +98,9 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[A
 
 def _listed(different: dict[str, tuple[Any, Any]]) -> str:
     said = [f"{name} was {then}, is {now}" for name, (then, now) in different.items() if name != "X"]
-    entries = (
-        ["X has other entries, or another memory order"]
-        if "X" in different and "shape" not in different
-        else []
-    )
-    return ", ".join(entries + said)
+    if "X" in different and "shape" not in different:
+        said.insert(0, "X has other entries, or another memory order")
+    return ", ".join(said)
 
 
 def _describe_search(data: Data, options: PathOptions) -> dict[str, Any]:
@@ -119,12 +116,9 @@ def _describe_search(data: Data, options: PathOptions) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value)
     if isinstance(value, tuple | list):  # factors
         return [_digest(np.asarray(factor, dtype=np.float64)) for factor in value]
     return repr(value) if is_dataclass(value) else type(value).__qualname__
@@ -189,10 +183,18 @@ class Checkpoint:
             first, *records = journal.entries
             found = first.label.get("identity")
             if not isinstance(found, dict):
-                raise _invalid(journal)
+                raise TypeError
             checkpoint = Checkpoint(journal, found)
             for entry in records:
-                checkpoint._add_record(entry)
+                track = checkpoint.track(str(entry.label["engine"]), int(entry.label["start"]))
+                if entry.label.get("end"):
+                    track.finished = True
+                else:
+                    visit, lam = read_visit(entry.label["visit"]), float(entry.label["lam"])
+                    track.records.append(Record(entry, visit, lam))
+        except (KeyError, TypeError, ValueError):
+            journal.close()
+            raise _invalid(journal) from None
         except BaseException:
             journal.close()
             raise
@@ -206,17 +208,6 @@ class Checkpoint:
     def seconds(self) -> float:
         """Seconds spent before the search was resumed."""
         return max((r.visit.seconds for t in self.tracks.values() for r in t.records), default=0.0)
-
-    def _add_record(self, entry: Entry) -> None:
-        try:
-            track = self.track(str(entry.label["engine"]), int(entry.label["start"]))
-            if entry.label.get("end"):
-                track.finished = True
-            else:
-                record = Record(entry, read_visit(entry.label["visit"]), float(entry.label["lam"]))
-                track.records.append(record)
-        except (KeyError, TypeError, ValueError):
-            raise _invalid(self.journal) from None
 
 
 class Record(NamedTuple):
@@ -240,10 +231,10 @@ class Track:
     def stops(self, problem: Posed, shape: tuple[int, int]) -> Iterator[tuple[Visit, float, Any, int]]:
         """Visit, λ, state and number of each stop so far, one in memory at a time; once."""
         for count, record in enumerate(self.records, 1):
-            arrays = _unpack(record.entry, self.journal, shape)
+            body = self.journal.read(record.entry)
             try:
-                state = problem.restore(arrays)
-            except KeyError:
+                state = problem.restore(_unpack(record.entry.label["arrays"], body, shape))
+            except (KeyError, TypeError, ValueError, OverflowError):
                 raise _invalid(self.journal) from None
             yield record.visit, record.lam, state, count
         self.records.clear()
@@ -274,26 +265,23 @@ def _pack(arrays: dict[str, Array]) -> tuple[dict[str, Any], bytes]:
     return {"arrays": described}, b"".join(bodies)
 
 
-def _unpack(entry: Entry, journal: Journal, shape: tuple[int, int]) -> dict[str, Array]:
+def _unpack(described: Any, body: bytearray, shape: tuple[int, int]) -> dict[str, Array]:
     """The arrays of a record, refused unless they fit X and the record itself."""
     n, m = shape
-    body, offset = journal.read(entry), 0
+    offset = 0
     arrays: dict[str, Array] = {}
-    try:
-        for name, kind, order, rows, columns in entry.label["arrays"]:
-            dtype = {t.str: t for t in map(np.dtype, (np.float32, np.float64))}[kind]
-            flat = np.frombuffer(body, dtype, rows * columns, offset)  # a ValueError beyond the end
-            arrays[name] = flat.copy().reshape((rows, columns), order=order)
-            offset += flat.nbytes
-        rank = arrays["U"].shape[1]
-        expected = {"U": (n, rank), "V": (m, rank), "XtU": (m, rank), "XV": (n, rank)}
-        expected |= {"gram_U": (rank, rank), "gram_V": (rank, rank)}
-        fits = all(array.shape == expected[name] for name, array in arrays.items())
-        good = all(arrays[name].min() >= 0 and np.isfinite(arrays[name].max()) for name in ("U", "V"))
-        if not (fits and good and offset == len(body)):
-            raise ValueError
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise _invalid(journal) from None
+    for name, kind, order, rows, columns in described:
+        dtype = {t.str: t for t in map(np.dtype, (np.float32, np.float64))}[kind]
+        flat = np.frombuffer(body, dtype, rows * columns, offset)  # a ValueError beyond the end
+        arrays[name] = flat.copy().reshape((rows, columns), order=order)
+        offset += flat.nbytes
+    rank = arrays["U"].shape[1]
+    expected = {"U": (n, rank), "V": (m, rank), "XtU": (m, rank), "XV": (n, rank)}
+    expected |= {"gram_U": (rank, rank), "gram_V": (rank, rank)}
+    fits = all(array.shape == expected[name] for name, array in arrays.items())
+    good = all(arrays[name].min() >= 0 and np.isfinite(arrays[name].max()) for name in ("U", "V"))
+    if not (fits and good and offset == len(body)):
+        raise ValueError("arrays of other shapes, or factors that are none")
     return arrays
 
 

@@ -25,9 +25,7 @@ if sys.platform != "win32":
 FAMILY = b"autonmf checkpoint "
 VERSION = 2
 MAGIC = FAMILY + b"%d\n" % VERSION
-LENGTHS = struct.Struct("<IQI")  # length of the label, of the body, checksum of both
-CHECKSUM = struct.Struct("<I")  # of the lengths
-HEAD = LENGTHS.size + CHECKSUM.size
+HEAD = struct.Struct("<IQII")  # length of the label, of the body, checksum of both; checksum of these three
 LONGEST_LABEL = 1 << 20
 CHUNK = 1 << 20
 
@@ -38,10 +36,6 @@ class Entry(NamedTuple):
     label: dict[str, Any]
     offset: int  # of the body
     length: int
-
-
-class Damaged(ValueError):
-    """A record that is not what was written, with others after it."""
 
 
 @dataclass
@@ -76,7 +70,8 @@ class Journal:
 
     def read(self, entry: Entry) -> bytearray:
         with self._mutex:
-            return read_body(self.stream, entry)
+            self.stream.seek(entry.offset)
+            return _read(self.stream, entry.length)
 
     def begin(self, label: dict[str, Any]) -> None:
         """Empty the file and add a first record."""
@@ -89,7 +84,9 @@ class Journal:
 
     def append(self, label: dict[str, Any], body: bytes = b"") -> Entry:
         """Write a record to the disk, or leave the file as it was and raise."""
-        start = pack_record(label, body)
+        text = json.dumps(label).encode()
+        head = HEAD.pack(len(text), len(body), zlib.crc32(body, zlib.crc32(text)), 0)[:-4]
+        start = head + zlib.crc32(head).to_bytes(4, "little") + text
         with self._mutex:
             try:
                 os.ftruncate(self.stream.fileno(), self.end)  # without what a crash left
@@ -150,31 +147,33 @@ def _write(stream: FileIO, part: bytes) -> None:
         view = view[stream.write(view) :]
 
 
-def pack_record(label: dict[str, Any], body: bytes) -> bytes:
-    """Head and label of a record; the body follows."""
-    text = json.dumps(label).encode()
-    lengths = LENGTHS.pack(len(text), len(body), zlib.crc32(body, zlib.crc32(text)))
-    return lengths + CHECKSUM.pack(zlib.crc32(lengths)) + text
-
-
 def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int]:
     """The whole records, and where the last one ends.
 
     What a crash left of the last record is passed over; what is no journal, or was damaged, is refused.
     """
     size = os.fstat(stream.fileno()).st_size
-    _fill(stream, start := bytearray(min(size, len(MAGIC))))
+    start = _read(stream, min(size, len(MAGIC)))
     if size < len(MAGIC) and MAGIC.startswith(start):
         return [], 0
+    if start != MAGIC and start.startswith(FAMILY):
+        raise ValueError(
+            f"the checkpoint {name} was written in another format than version {VERSION}. "
+            "Update autonmf, or delete the file to start again"
+        )
     if start != MAGIC:
-        raise ValueError(_describe_foreign(bytes(start), name))
+        raise ValueError(
+            f"{name} is not a checkpoint of autonmf. Name another file; this one was not changed"
+        )
     entries: list[Entry] = []
     end = len(MAGIC)
     while end < size:
         try:
             entry = _read_entry(stream, end, size)
         except (ValueError, RecursionError):
-            raise Damaged(f"checkpoint {name} is damaged at byte {end}. Delete it to start again") from None
+            raise ValueError(
+                f"checkpoint {name} is damaged at byte {end}. Delete it to start again"
+            ) from None
         if entry is None:
             break
         entries.append(entry)
@@ -182,54 +181,29 @@ def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int]:
     return (entries, end) if entries else ([], 0)
 
 
-def read_body(stream: FileIO, entry: Entry) -> bytearray:
-    """The bytes of a record."""
-    body = bytearray(entry.length)
-    stream.seek(entry.offset)
-    _fill(stream, body)
-    return body
-
-
-def _describe_foreign(start: bytes, name: str) -> str:
-    if start.startswith(FAMILY):
-        return (
-            f"the checkpoint {name} was written in another format than version {VERSION}. "
-            "Update autonmf, or delete the file to start again"
-        )
-    return f"{name} is not a checkpoint of autonmf. Name another file; this one was not changed"
-
-
 def _read_entry(stream: FileIO, start: int, size: int) -> Entry | None:
     """The record at an offset; None if it is what a crash left of the last one."""
-    if start + HEAD > size:
+    if start + HEAD.size > size:
         return None
     stream.seek(start)
-    _fill(stream, head := bytearray(HEAD))
-    n_label, n_body, checksum = LENGTHS.unpack_from(head)
-    sound = CHECKSUM.unpack_from(head, LENGTHS.size)[0] == zlib.crc32(head[: LENGTHS.size])
-    if not sound or n_label > LONGEST_LABEL:
+    head = _read(stream, HEAD.size)
+    n_label, n_body, checksum, checksum_of_head = HEAD.unpack(head)
+    if checksum_of_head != zlib.crc32(head[:-4]) or n_label > LONGEST_LABEL:
         if _has_only_zeros(stream, start, size):  # the length was written, not yet the content
             return None
         raise ValueError("its head is damaged")
-    end = start + HEAD + n_label + n_body
+    end = start + HEAD.size + n_label + n_body
     if end > size:
         return None
-    _fill(stream, text := bytearray(n_label))
-    if _sum_bytes(stream, n_body, zlib.crc32(text)) != checksum:
+    content = _read(stream, n_label + n_body)
+    if zlib.crc32(content) != checksum:
         if end == size:
             return None
         raise ValueError("its content is damaged")
-    label = json.loads(text)
+    label = json.loads(content[:n_label])
     if not isinstance(label, dict):
         raise ValueError("its label is none")
     return Entry(label, end - n_body, n_body)
-
-
-def _sum_bytes(stream: FileIO, length: int, checksum: int) -> int:
-    for done in range(0, length, CHUNK):
-        _fill(stream, chunk := bytearray(min(CHUNK, length - done)))
-        checksum = zlib.crc32(chunk, checksum)
-    return checksum
 
 
 def _has_only_zeros(stream: FileIO, start: int, size: int) -> bool:
@@ -237,10 +211,12 @@ def _has_only_zeros(stream: FileIO, start: int, size: int) -> bool:
     return not any(any(stream.read(CHUNK) or b"") for _ in range(start, size, CHUNK))
 
 
-def _fill(stream: FileIO, buffer: bytearray) -> None:
-    view = memoryview(buffer)
+def _read(stream: FileIO, length: int) -> bytearray:
+    content = bytearray(length)
+    view = memoryview(content)
     while view:
         count = stream.readinto(view)
         if not count:
             raise ValueError("the file became shorter while it was read")
         view = view[count:]
+    return content

@@ -9,7 +9,6 @@ import errno
 import json
 import math
 import os
-import tokenize
 import zipfile
 from collections.abc import Callable
 from os import PathLike
@@ -29,6 +28,7 @@ Result = TypeVar("Result")
 FORMAT = "autonmf.RankPath"
 FORMATS = (FORMAT, "autonmf.AutoNMF")  # every one that a class of that name saves and loads
 VERSION = 2
+SIZES = ("squared_norm", "rank_one_loss", "energy", "mu", "delta")  # of a path
 COLUMNS = ("ranks", "losses", "spectrum")  # of the evidence
 
 
@@ -48,11 +48,7 @@ def describe_path(path: RankPath) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "shape": list(path.shape),
-        "squared_norm": path.squared_norm,
-        "rank_one_loss": path.rank_one_loss,
-        "energy": path.energy,
-        "mu": path.mu,
-        "delta": path.delta,
+        **{name: getattr(path, name) for name in SIZES},
         "complete": path.complete,
         "settings": path.settings,
         "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter, "on_X": p.on_X} for p in path.points],
@@ -82,7 +78,9 @@ def read_archive(file: str | PathLike[str], form: str, read: Callable[[Archive, 
         try:
             archive = Archive(stream)
             return read(archive, json.loads(archive.text("header")))
-        except Archive.UNFIT as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # damaged files raise anything, from LookupError to tokenize.TokenError
             name = form.removeprefix("autonmf.")
             raise ValueError(f"{os.fspath(file)} is not a saved {name}: {error}") from None
 
@@ -127,11 +125,7 @@ def read_path(archive: Archive, header: Any) -> RankPath:
         points=points,
         visits=tuple(read_visit(values) for values in header["visits"]),
         shape=(n, m),
-        squared_norm=check_size(header["squared_norm"]),
-        rank_one_loss=check_size(header["rank_one_loss"]),
-        energy=check_size(header["energy"]),
-        mu=check_size(header["mu"]),
-        delta=check_size(header["delta"]),
+        **{name: check_size(header[name]) for name in SIZES},
         complete=check_kind(header["complete"], bool),
         settings=check_kind(header["settings"], dict),
         evidence=_read_evidence(header.get("evidence"), (n, m)),
@@ -220,21 +214,8 @@ def _check_lam(value: Any) -> float:
 class Archive:
     """An npz as `numpy.savez` writes it: arrays by name, not compressed.
 
-    Names are looked up, never used as places on the disk. Whatever is wrong is an error that `UNFIT` lists.
+    Names are looked up, never used as places on the disk.
     """
-
-    UNFIT = (
-        ValueError,
-        LookupError,
-        TypeError,
-        ArithmeticError,
-        EOFError,
-        OSError,
-        RuntimeError,
-        SyntaxError,
-        tokenize.TokenError,
-        zipfile.BadZipFile,
-    )
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(stream)

@@ -1,4 +1,4 @@
-"""Gene expression: PBMC3K (single cells) and leukaemia (patients), with samples in rows, genes in columns."""
+"""Genes: expression (PBMC3K, leukaemia), and mutations of simulated tumours; samples in rows."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import tarfile
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
 from autonmf.datasets.dataset import Dataset, check_dtype, encode_labels, read_csr, read_npz
-from autonmf.datasets.fetching import DataHome, fetch_file, find, share_parameters
+from autonmf.datasets.fetching import DataHome, DataUnavailableError, fetch_file, find
 from autonmf.io import read_matrix
 from autonmf.io.normalization import log_normalize
 from autonmf.io.table import ReadError, explain_errors
@@ -23,10 +23,6 @@ MIN_CELLS = 3
 ARCHIVE = "pbmc3k_filtered_gene_bc_matrices.tar.gz"
 
 
-@share_parameters(
-    "``pbmc3k.npz`` or ``pbmc3k_filtered_gene_bc_matrices.tar.gz``, the archive of 10x Genomics",
-    "the archive if neither file is there",
-)
 def fetch_pbmc3k(
     *,
     normalize: bool = False,
@@ -40,6 +36,9 @@ def fetch_pbmc3k(
     ----------
     normalize : bool
         Scale each cell to 10,000 counts and take log(1 + x). Default: the raw counts.
+    data_home, download, dtype
+        As in `fetch_samson`; the file is ``pbmc3k.npz`` or the archive of 10x Genomics,
+        ``pbmc3k_filtered_gene_bc_matrices.tar.gz``.
 
     Returns
     -------
@@ -111,14 +110,17 @@ def make_unique(names: list[str]) -> list[str]:
     return result
 
 
-@share_parameters(
-    "``leukemia.npz`` or ``ALL_AML_data.txt``, ``ALL_AML_genes.txt`` and ``ALL_AML_samples.txt``",
-    "the three files, which hold the genes in another order and with names, if nothing is there",
-)
 def fetch_leukemia(
     *, data_home: DataHome = None, download: bool = True, dtype: DTypeLike = np.float64
 ) -> Dataset:
-    """Leukaemia: 38 patients x 5000 genes, three kinds (ALL of B cells, ALL of T cells, AML)."""
+    """Leukaemia: 38 patients x 5000 genes, three kinds (ALL of B cells, ALL of T cells, AML).
+
+    Parameters
+    ----------
+    data_home, download, dtype
+        As in `fetch_samson`; the files are ``leukemia.npz``, or ``ALL_AML_data.txt``, ``ALL_AML_genes.txt``
+        and ``ALL_AML_samples.txt``, which hold the genes in another order and with names.
+    """
     kind = check_dtype(dtype)
     genes: tuple[str, ...] = ()
     if stored := find("leukemia.npz", data_home):
@@ -150,4 +152,76 @@ def fetch_leukemia(
         labels=labels,
         label_names=names,
         feature_names=genes,
+    )
+
+
+# Mutations
+
+Kind: TypeAlias = Literal["sbs", "indel"]
+Noise: TypeAlias = Literal["noiseless", "moderate", "realistic"]
+NOISES: tuple[Noise, ...] = ("noiseless", "moderate", "realistic")
+
+
+def fetch_signatures(
+    *,
+    kind: Kind = "sbs",
+    noise: Noise = "realistic",
+    data_home: DataHome = None,
+    dtype: DTypeLike = np.float64,
+) -> Dataset:
+    """Simulated tumours whose mutational signatures are known; a matrix of counts.
+
+    Parameters
+    ----------
+    kind : {"sbs", "indel"}
+        540 tumours x 96 types of single base substitutions, 23 signatures; or 1119 tumours x 83 types of
+        small insertions and deletions, 11 signatures.
+    noise : {"realistic", "moderate", "noiseless"}
+        Each signature contributes negative binomial counts (realistic: size 30 for "sbs", 10 for "indel";
+        moderate: 100), or their means, rounded.
+    data_home, dtype
+        As in `fetch_samson`; the files are ``signatures_sbs_realistic.npz`` and so on, which are not
+        downloaded.
+
+    Returns
+    -------
+    Dataset
+        `V` are the signatures, `U` the mutations of each signature in each tumour, `labels` the cancer types.
+    """
+    if kind not in ("sbs", "indel"):
+        raise ValueError(f"kind must be 'sbs' or 'indel', got {kind!r}")
+    if noise not in NOISES:
+        raise ValueError(f"noise must be 'noiseless', 'moderate' or 'realistic', got {noise!r}")
+    asked = check_dtype(dtype)
+    name = f"signatures_{kind}_{noise}"
+    try:
+        file = fetch_file(f"{name}.npz", data_home, download=False)
+    except DataUnavailableError as error:
+        raise DataUnavailableError(
+            f"{error}; it is made from the tables of Rozen-Lab/mSigHdp_sup_files as docs/data.md says"
+        ) from error
+    stored = read_npz(file, ("X", "signatures", "exposures"), "a catalogue of mutations")
+    X, V, U = stored["X"].T, stored["signatures"], stored["exposures"].T
+    if X.shape != (len(U), len(V)) or U.shape[1] != V.shape[1]:
+        raise ReadError(
+            f"{file} has {X.shape[1]} types x {X.shape[0]} tumours, signatures of shape {V.shape} and "
+            f"exposures of shape {U.shape[::-1]}, which do not fit together"
+        )
+    named = [str(sample) for sample in stored.get("samples", ())]  # SP.Syn.Breast-AdenoCA::S.1
+    labels, label_names = encode_labels(
+        [sample.partition("::")[0].removeprefix("SP.Syn.") for sample in named]
+    )
+    return Dataset(
+        name,
+        X.astype(asked),
+        V.shape[1],
+        "Counts as published.",
+        "Liu, Wu, Jiang, Boot and Rozen (2023); Rozen-Lab/mSigHdp_sup_files",
+        "GPL-3.0-or-later",
+        U=U.astype(asked),
+        V=V.astype(asked),
+        component_names=tuple(map(str, stored.get("signature_names", ()))),
+        labels=labels if named else None,
+        label_names=label_names,
+        feature_names=tuple(map(str, stored.get("types", ()))),
     )
