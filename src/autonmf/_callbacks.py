@@ -35,60 +35,41 @@ else:
 
 
 class Watch:
-    """All receivers of the progress of one fit of an `AutoNMF`, as one."""
+    """What follows one fit of an `AutoNMF`: a printed line per rank, and scikit-learn's callbacks."""
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
-        self._watchers: list[Printer | FitTasks] = []
-        if estimator.verbose:
-            self._watchers.append(Printer())
-        if getattr(estimator, "_skl_callbacks", None):
-            self._watchers.append(FitTasks(estimator, options, X, y))
+        self._verbose = bool(estimator.verbose)
+        told = getattr(estimator, "_skl_callbacks", None)
+        self._tasks = FitTasks(estimator, options, X, y) if told else None
+        self._last: Progress | None = None
 
     @property
     def callback(self) -> Callable[[Progress], bool] | None:
-        """For the path; None without receivers, so that no progress is computed."""
-        return self._reached if self._watchers else None
+        """For the path; None if nobody follows it, so that no progress is computed."""
+        return self._reached if self._verbose or self._tasks else None
 
     def polishing(self, rank: int) -> None:
         """Called when the path is done and its solution at ``rank`` is polished."""
-        for watcher in self._watchers:
-            watcher.polishing(rank)
+        self._print_last()
+        if self._tasks:
+            self._tasks.polishing(rank)
 
     def ended(self) -> None:
         """Called when the estimator is fitted."""
-        for watcher in self._watchers:
-            watcher.ended()
+        if self._tasks:
+            self._tasks.ended()
 
     def _reached(self, progress: Progress) -> bool:
-        answers = [watcher(progress) for watcher in self._watchers]  # all of them are called
-        return any(answers)
+        if self._last is not None and progress.rank != self._last.rank:
+            self._print_last()
+        self._last = progress
+        return self._tasks is not None and self._tasks(progress)
 
-
-class Printer:
-    """Prints a line when a rank is finished."""
-
-    def __init__(self) -> None:
-        self.last: Progress | None = None
-
-    def __call__(self, progress: Progress) -> bool:
-        if self.last is not None and progress.rank != self.last.rank:
-            self._print(self.last)
-        self.last = progress
-        return False
-
-    def polishing(self, rank: int) -> None:
-        if self.last is not None:
-            self._print(self.last)
-
-    def ended(self) -> None: ...
-
-    @staticmethod
-    def _print(progress: Progress) -> None:
-        print(
-            f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
-            f"{progress.seconds:.1f} s",
-            flush=True,
-        )
+    def _print_last(self) -> None:
+        """Print the rank that was finished."""
+        if self._verbose and self._last is not None:
+            rank, loss, seconds = self._last.rank, self._last.relative_loss, self._last.seconds
+            print(f"[AutoNMF] rank {rank:4d}  relative loss {loss:.6f}  {seconds:.1f} s", flush=True)
 
 
 class FitTasks:
@@ -154,15 +135,8 @@ class FitTasks:
 
     def _end_rank(self, path: _PathTask) -> None:
         if path.last is not None:
-            reached = path.last
-            self._end(
-                path.rank,
-                metadata={
-                    "rank": reached.rank,
-                    "relative_loss": reached.relative_loss,
-                    "seconds": reached.seconds,
-                },
-            )
+            names = ("rank", "relative_loss", "seconds")
+            self._end(path.rank, metadata={name: getattr(path.last, name) for name in names})
 
     def _end_paths(self) -> None:
         for start in list(self._paths):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -20,14 +20,7 @@ from sklearn.utils.validation import _check_n_features, _num_samples, check_is_f
 from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import (
-    Stored,
-    as_rows,
-    fill_masked_array,
-    is_stored,
-    open_stored,
-    refuse_non_matrix,
-)
+from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
 from autonmf.path import PathOptions, RankPath, find_loss, project_rows
@@ -214,12 +207,8 @@ class AutoNMF(
     def _project(self, X: Any, weights: Any = None) -> Array:
         X = self._check(X, reset=False)
         if is_dask(X):
-            return cast(
-                Array,
-                map_chunks(
-                    X, partial(_project_chunk, self.components_.T, self.beta_loss), self.n_components_
-                ),
-            )
+            project = partial(_project_chunk, self.components_.T, self.beta_loss)
+            return cast(Array, map_chunks(X, project, self.n_components_))
         data = as_rows(X, missing=self.missing, weights=weights)
         V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
@@ -354,21 +343,9 @@ class AutoNMF(
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 
     def _options(self) -> PathOptions:
+        given = vars(self)
         return PathOptions(
-            max_rank=self.max_rank,
-            beta_loss=self.beta_loss,
-            solver=self.solver,
-            grid=self.grid,
-            mu=self.mu,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            init=self.init,
-            n_starts=self.n_starts,
-            engine=self.engine,
-            missing=self.missing,
-            time_budget=self.time_budget,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            **{each.name: given[each.name] for each in fields(PathOptions) if each.name in given}
         )
 
     def _set_factors(self, W: Array, H: Array, loss: float, *, polished: bool) -> None:
