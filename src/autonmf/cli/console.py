@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import shutil
@@ -79,10 +78,3 @@ def print_paragraph(text: str) -> None:
     terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
     print(textwrap.fill(text, min(terminal, WIDTH), break_long_words=False, break_on_hyphens=False))
     print()
-
-
-def escape_unencodable() -> None:
-    """Print characters that the encoding of a stream lacks as escapes instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")

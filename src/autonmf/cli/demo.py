@@ -16,7 +16,6 @@ from autonmf._types import Array
 from autonmf.cli.arguments import Search
 from autonmf.cli.console import print_json, print_paragraph
 from autonmf.cli.factorise import factorise
-from autonmf.cli.progress import show_progress
 from autonmf.datasets import load_swimmer, make_low_rank
 from autonmf.metrics import recovery_error
 
@@ -59,8 +58,8 @@ def run_demo(seed: int, as_json: bool) -> None:
         print_paragraph(INTRODUCTION)
     results = []
     for example in examples:
-        with show_progress(example.name, search, quiet=as_json) as reporter:
-            results.append(_list_figures(example, factorise(example.X, search, reporter)))
+        found = factorise(example.X, search, example.name, quiet=as_json)
+        results.append(_list_figures(example, found))
     if as_json:
         print_json(results)
         return

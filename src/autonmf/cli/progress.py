@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from autonmf.cli.arguments import Search
@@ -29,27 +28,19 @@ WARM_UP = 1.0
 
 
 class Reporter:
-    """Receives the progress of a factorisation; this one shows nothing."""
-
-    def reached(self, progress: Progress) -> None:
-        """Called after each iteration on the path."""
-
-    def polishing(self, rank: int) -> None:
-        """Called when the path is done and its solution at ``rank`` is polished."""
-
-
-class Live(Reporter):
-    """A bar with the rank, the relative loss and the remaining time."""
+    """Shows the rank, the relative loss and the remaining time of a factorisation."""
 
     def __init__(self, bar: Bar, task: TaskID, remaining: RemainingTime) -> None:
         self.bar, self.task, self.remaining = bar, task, remaining
 
     def reached(self, progress: Progress) -> None:
+        """Called after each iteration on the path."""
         seconds = self.remaining.estimate(progress)
         state = describe(progress, seconds, short=self.bar.console.width < NARROW)
         self.bar.update(self.task, completed=self.remaining.fraction_done(progress), state=state)
 
     def polishing(self, rank: int) -> None:
+        """Called when the path is done and its solution at ``rank`` is polished."""
         self.bar.update(self.task, completed=1.0, state=f"polishing rank {rank}")
 
 
@@ -65,74 +56,57 @@ class RemainingTime:
         self._adaptive = options.grid != "exact"
         self._solver = options.make_solver()
         self._lowest = search.n_components or 1
-        self._first: Progress | None = None  # where the clock was started
-        self._last: Progress | None = None
-        self._work: list[float] = []  # from rank r down to the last, by r
+        self._work: list[float] = []  # by rank
+        self._done = 0.0
+        self._began: tuple[float, float] | None = None  # fraction done and seconds when the clock started
 
     def fraction_done(self, progress: Progress) -> float:
         """The fraction of the work that is done."""
         if not self._work:
-            self._work = self._total_work(progress.max_rank)
-        per_start, rank = self._work[-1], progress.rank
-        here = self._work[rank] - self._work[rank - 1] if rank else 0.0
-        within = min(progress.iteration / (self._iterations(rank) + 1.0), 1.0) if rank else 1.0
-        left = self._work[rank] - here * within
+            ranks = range(self._lowest, progress.max_rank + 1)
+            self._work = [0.0] * self._lowest
+            self._work += [(self._iterations(rank) + 1) * (rank + OVERHEAD) for rank in ranks]
+        rank, per_start = progress.rank, sum(self._work)
+        within = min(progress.iteration / (self._iterations(rank) + 1), 1.0) if rank else 1.0
+        left = sum(self._work[:rank]) + self._work[rank] * (1.0 - within)
         left += (progress.n_starts - 1 - progress.start) * per_start
         return max(1.0 - left / (per_start * progress.n_starts), 0.0)
 
     def estimate(self, progress: Progress) -> float | None:
-        """Seconds until the path is done; None if unknown or too early to tell."""
+        """Seconds until the path is done; None if unknown or too early to tell.
+
+        The clock starts after the first rank, which is not typical, and again if the path begins again
+        because compression is unreliable.
+        """
         if self._adaptive:
             return None
-        if self._restarts(progress):
-            self._first = progress
-        self._last = progress
-        spent = progress.seconds - self._first.seconds if self._first else 0.0
-        done = self.fraction_done(progress)
-        gained = done - self.fraction_done(self._first or progress)
+        done, before = self.fraction_done(progress), self._done
+        self._done = done
+        first_rank = progress.start == 0 and progress.rank == progress.max_rank
+        if self._began is None or first_rank or done < before:
+            self._began = done, progress.seconds
+        gained, spent = done - self._began[0], progress.seconds - self._began[1]
         return None if spent < WARM_UP or gained <= 0 else spent * (1.0 - done) / gained
-
-    def _restarts(self, progress: Progress) -> bool:
-        """Whether the clock starts here: after the first rank of the first initialisation, an untypical one.
-
-        It starts again if the rank rises: if compression is unreliable, the path begins again on X itself.
-        """
-        if self._last is None or self._first is None:
-            return True
-        if progress.start == 0 and progress.rank == progress.max_rank:
-            return True
-        return progress.start == self._last.start and progress.rank > self._last.rank
 
     def _iterations(self, rank: int) -> int:
         return 1 if self._adaptive else self._solver.budget(rank).fewest
-
-    def _total_work(self, max_rank: int) -> list[float]:
-        work = (
-            (self._iterations(rank) + 1) * (rank + OVERHEAD) if rank >= self._lowest else 0.0
-            for rank in range(1, max_rank + 1)
-        )
-        return [0.0, *accumulate(work)]
 
 
 @contextmanager
 def show_progress(label: str, search: Search, *, quiet: bool = False) -> Iterator[Reporter]:
     """A progress bar that disappears at the end; nothing without a terminal."""
-    if quiet:
-        yield Reporter()
-        return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
-    if not console.is_terminal or console.is_dumb_terminal:
-        yield Reporter()
-        return
+    off = quiet or not console.is_terminal or console.is_dumb_terminal
     wide = console.width >= WIDE
     name = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)) if wide else ()
     state = TextColumn("{task.fields[state]}", markup=False)
-    with Bar(*name, state, TimeElapsedColumn(), console=console, transient=True, expand=wide) as bar:
-        yield Live(bar, bar.add_task(label, total=1.0, state="preparing"), RemainingTime(search))
+    columns = (*name, state, TimeElapsedColumn())
+    with Bar(*columns, console=console, transient=True, expand=wide, disable=off) as bar:
+        yield Reporter(bar, bar.add_task(label, total=1.0, state="preparing"), RemainingTime(search))
 
 
 def describe(progress: Progress, remaining: float | None, *, short: bool = False) -> str:

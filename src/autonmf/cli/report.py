@@ -13,7 +13,6 @@ from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_option
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
 from autonmf.cli.factorise import factorise, read
 from autonmf.cli.fit import check_writable, headline, summarise
-from autonmf.cli.progress import show_progress
 from autonmf.io import Table
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
         say("note", _describe_presentation(presentation))
     if target != STREAM:
         check_writable(target.parent)
-    with show_progress(source.name, search, quiet=page.quiet or page.json) as reporter:
-        found = factorise(table.X, search, reporter, missing=source.missing)
+    silent = page.quiet or page.json
+    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
     for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
         say("warning", warning)
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
