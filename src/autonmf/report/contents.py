@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,15 +12,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.plotting.forms import as_picture
 from autonmf.plotting.presentation import Presentation
-from autonmf.report.components import (
-    FULL,
-    SMALL,
-    Detail,
-    block_side,
-    encode_picture,
-    thin_axis,
-    view_components,
-)
+from autonmf.report.components import FULL, SMALL, Detail, describe_form, encode_picture, view_components
 from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
 from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
@@ -29,38 +21,6 @@ from autonmf.report.wording import percent
 
 IN_FULL = 0.7
 """Fraction of the space for components that full detail may use."""
-
-
-@dataclass(frozen=True)
-class RankView:
-    """The page at one rank."""
-
-    rank: int
-    polished: bool
-    explained_words: str
-    on_path_words: str | None  # the same on the path, if different
-    unexplained: float  # relative loss on the path
-    added_words: str | None
-    probability_words: str | None
-    sentence: str
-    samples: SampleFit | None
-    detail: str | None  # of the components: "full", "small", or None if they are left out
-    components: Sequence[dict[str, Any]] = ()
-    residual: str | None = None  # map of the residual of each sample
-    residual_top: float | None = None
-
-
-@dataclass(frozen=True)
-class Form:
-    """How components are drawn."""
-
-    kind: str
-    axis_label: str
-    axes: dict[str, tuple[float, ...]]  # of curves, by detail
-    map: bool
-    shape: tuple[int, int] | None  # of a picture
-    blocks: dict[str, int]  # side of the blocks of pixels that are averaged, by detail
-    thinned: dict[str, bool]  # whether curves have fewer points than there are features, by detail
 
 
 @dataclass(frozen=True)
@@ -74,9 +34,9 @@ class Contents:
     rule: str | None
     plausible: tuple[int, ...]
     answer: Answer
-    form: Form
+    form: dict[str, Any]  # how components are drawn
     evidence: Evidence
-    views: tuple[RankView, ...]
+    views: tuple[dict[str, Any], ...]  # the page at each rank
     health: Health
     recipe: Recipe
 
@@ -91,10 +51,14 @@ def build_contents(
     """Everything about a result; the components take at most ``max_bytes``."""
     fits, evidence = compute_fits(result, presentation), build_evidence(result)
     reference = result.factors(result.rank).V
-    heavy = fill_space(max_bytes, result.ranks_by_distance, lambda rank, detail: _build_heavy(
-        result, presentation, reference, fits[rank], rank, detail
-    ))  # fmt: skip
-    estimate = result.estimate
+
+    def show(rank: int, detail: Detail) -> dict[str, Any]:
+        components = view_components(result.factors(rank), presentation, reference, detail)
+        residual, top = fits[rank].residual.get(detail.name), fits[rank].residual_top
+        return {"detail": detail.name, "components": components, "residual": residual, "residual_top": top}
+
+    shown = fill_space(max_bytes, result.ranks_by_distance, show)
+    estimate, known = result.estimate, (result.path.shape, result.path.squared_norm)
     return Contents(
         title=title,
         shape=result.path.shape,
@@ -103,16 +67,13 @@ def build_contents(
         rule=None if estimate is None else estimate.rule,
         plausible=() if estimate is None else estimate.plausible,
         answer=build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence),
-        form=_build_form(presentation),
+        form=describe_form(presentation),
         evidence=evidence,
         views=tuple(
-            _build_view(result, rank, fits[rank], evidence, heavy.get(rank, {})) for rank in result.ranks
+            _view_rank(result, rank, fits[rank], evidence) | shown.get(rank, {"components": ()})
+            for rank in result.ranks
         ),
-        health=(
-            unknown_health(result.path.shape, result.path.squared_norm)
-            if result.data is None
-            else check_health(result.data)
-        ),
+        health=unknown_health(*known) if result.data is None else check_health(result.data),
         recipe=recipe,
     )
 
@@ -147,48 +108,22 @@ def _drop_none(value: Any) -> Any:
     return value
 
 
-def _build_heavy(
-    result: Result, presentation: Presentation, reference: Array, fit: Fit, rank: int, detail: Detail
-) -> dict[str, Any]:
-    return {
-        "detail": detail.name,
-        "components": view_components(result.factors(rank), presentation, reference, detail),
-        "residual": fit.residual.get(detail.name),
-        "residual_top": fit.residual_top,
-    }
-
-
-def _build_view(result: Result, rank: int, fit: Fit, evidence: Evidence, heavy: dict[str, Any]) -> RankView:
+def _view_rank(result: Result, rank: int, fit: Fit, evidence: Evidence) -> dict[str, Any]:
+    """The page at one rank, without its components."""
     probabilities = evidence.column("probability") if rank in evidence.ranks else None
     shown, on_path = percent(fit.explained), percent(1.0 - fit.unexplained)
-    return RankView(
-        rank=rank,
-        polished=result.factors(rank).polished,
-        explained_words=shown,
-        on_path_words=None if on_path == shown else on_path,
-        unexplained=fit.unexplained,
-        added_words=None if fit.added is None else percent(fit.added),
-        probability_words=probabilities.words[evidence.ranks.index(rank)] if probabilities else None,
-        sentence=describe_rank(evidence, rank),
-        samples=fit.samples,
-        **({"detail": None} | heavy),
-    )
-
-
-def _build_form(presentation: Presentation) -> Form:
-    shape = presentation.image_shape if presentation.kind == "image" else presentation.map_shape
-    curves = presentation.kind in ("spectrum", "template")
-    details = (FULL, SMALL)
-    axis = presentation.axis
-    return Form(
-        kind=presentation.kind,
-        axis_label=presentation.axis_label,
-        axes={d.name: tuple(thin_axis(axis, d.points).round(6).tolist()) for d in details} if curves else {},
-        map=curves and presentation.map_shape is not None,
-        shape=shape,
-        blocks={d.name: block_side(shape, d.pixels) for d in details} if shape else {},
-        thinned={d.name: len(axis) > d.points for d in details} if curves else {},
-    )
+    return {
+        "rank": rank,
+        "polished": result.factors(rank).polished,
+        "explained_words": shown,
+        "on_path_words": None if on_path == shown else on_path,
+        "unexplained": fit.unexplained,
+        "added_words": None if fit.added is None else percent(fit.added),
+        "probability_words": probabilities.words[evidence.ranks.index(rank)] if probabilities else None,
+        "sentence": describe_rank(evidence, rank),
+        "samples": fit.samples,
+        "detail": None,
+    }
 
 
 MAX_WORK = 3e10

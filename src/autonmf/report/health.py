@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.report.statistics import Statistics, compute_statistics
 from autonmf.report.wording import count, percent, plain
@@ -118,7 +117,8 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
                 "and dominates the fit.",
                 f"Check it, or divide each {noun} by its norm so that all have the same weight.",
             )
-    decades = _decades(s.column_energies)
+    low, high = np.quantile(s.column_energies[s.column_energies > 0], (0.1, 0.99))
+    decades = float(np.log10(high / low))
     if decades > WIDE:
         yield Finding(
             "warning",
@@ -155,13 +155,6 @@ def _check_storage(s: Statistics) -> Iterator[Finding]:
             f"X is stored as a sparse matrix, but only {percent(s.zero_fraction)} of its entries are zero.",
             "Pass X.toarray(), which is smaller and faster.",
         )
-
-
-def _decades(energies: Array) -> float:
-    """Decades from the tenth to the ninety-ninth percentile of the positive energies."""
-    positive = energies[energies > 0]
-    low, high = np.quantile(positive, (0.1, 0.99))
-    return float(np.log10(high / low)) if low > 0 else 0.0
 
 
 def describe_shape(shape: tuple[int, int]) -> str:

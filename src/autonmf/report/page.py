@@ -128,13 +128,16 @@ def plotly_script() -> str:
 def render(contents: Contents, plotly: str) -> str:
     """The HTML page; its policy allows only these scripts, by hash, and no requests."""
     script = "\n".join(_read_template(name) for name in SCRIPTS)
-    ranks = [view.rank for view in contents.views]
+    ranks = [view["rank"] for view in contents.views]
+    visited = f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}"
+    rule = "" if contents.rule is None else f" · rule “{contents.rule}”"
+    unsafe = {ord(sign): f"\\u{ord(sign):04x}" for sign in "&<>"}  # could close the element around JSON
     parts = {
         "policy": _build_policy(plotly, script),
         "generator": escape(contents.recipe.versions.partition(",")[0]),
         "title": escape(contents.title),
         "style": _read_template("style.css"),
-        "subtitle": escape(_write_subtitle(contents)),
+        "subtitle": escape(f"{describe_shape(contents.shape)} · {visited}{rule}"),
         "answer": _render_answer(contents.answer, ranks),
         "last": str(len(ranks) - 1),
         "first": str(ranks.index(contents.rank)),
@@ -146,7 +149,7 @@ def render(contents: Contents, plotly: str) -> str:
             f"Written by {contents.recipe.versions}. This page works offline and sends no data. "
             f"Method: {PAPER}."
         ),
-        "contents": _escape_json(contents.as_json()),
+        "contents": contents.as_json().translate(unsafe),
         "plotly": plotly,
         "script": script,
     }
@@ -164,18 +167,6 @@ def _build_policy(*scripts: str) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _escape_json(json: str) -> str:
-    """JSON that cannot close the element around it."""
-    return json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _write_subtitle(contents: Contents) -> str:
-    ranks = [view.rank for view in contents.views]
-    visited = f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}"
-    rule = "" if contents.rule is None else f" · rule “{contents.rule}”"
-    return f"{describe_shape(contents.shape)} · {visited}{rule}"
 
 
 def _render_answer(answer: Answer, ranks: list[int]) -> str:
@@ -198,15 +189,13 @@ def _render_answer(answer: Answer, ranks: list[int]) -> str:
 
 
 def _render_candidate(one: Candidate, ranks: list[int]) -> str:
-    gauge = ""
-    if one.probability is not None:
-        gauge = f'<span class="gauge"><span style="width:{100 * one.probability:.1f}%"></span></span>'
-    label = (
-        f"<span>rank {one.rank}</span>{gauge or '<span></span>'}"
-        f'<span class="likely">{escape(one.words)}</span>'
-    )
+    bar = "" if one.probability is None else f'<span style="width:{100 * one.probability:.1f}%"></span>'
+    gauge = f'<span class="gauge">{bar}</span>' if bar else "<span></span>"
     off = "" if one.rank in ranks else " disabled"
-    return f'<li><button type="button" data-show="{one.rank}"{off}>{label}</button></li>'
+    return (
+        f'<li><button type="button" data-show="{one.rank}"{off}><span>rank {one.rank}</span>{gauge}'
+        f'<span class="likely">{escape(one.words)}</span></button></li>'
+    )
 
 
 def _render_evidence(evidence: Evidence) -> str:
@@ -230,8 +219,9 @@ def _render_evidence(evidence: Evidence) -> str:
 
 
 def _render_health(health: Health) -> str:
+    levels = {"good": "OK", "note": "Note", "warning": "Warning"}
     findings = "".join(
-        f'<p class="finding {finding.level}">{_LEVELS[finding.level]}{escape(finding.text)}'
+        f'<p class="finding {finding.level}"><b>{levels[finding.level]}:</b> {escape(finding.text)}'
         f"{' ' + escape(finding.advice) if finding.advice else ''}</p>"
         for finding in health.findings
     )
@@ -240,9 +230,6 @@ def _render_health(health: Health) -> str:
         for name, value in health.facts.items()
     )
     return f'{findings}<table class="facts"><tbody>{facts}</tbody></table>'
-
-
-_LEVELS = {"good": "<b>OK:</b> ", "note": "<b>Note:</b> ", "warning": "<b>Warning:</b> "}
 
 
 def _render_code(recipe: Recipe) -> str:

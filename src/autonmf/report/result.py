@@ -56,7 +56,14 @@ class Result:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
-        data, W = (None, None) if X is None else _compute_weights(model, X)
+        with ExitStack() as stack:
+            data, W = None, None
+            if X is not None:
+                data = as_data(X, missing=model.missing)
+                stack.callback(close_data, data)
+                _refuse_other_data(model, data)
+                W = np.asarray(model.transform(X))
+            stack.pop_all()  # the data stay open
         return cls(
             path=model.path_,
             estimate=model.rank_estimate_,
@@ -109,17 +116,6 @@ class Result:
         return float(loss / self.path.energy)
 
 
-def _compute_weights(model: Any, X: Any) -> tuple[Data, Array]:
-    """The training data, and W."""
-    with ExitStack() as stack:
-        data = as_data(X, missing=model.missing)
-        stack.callback(close_data, data)
-        _refuse_other_data(model, data)
-        W = np.asarray(model.transform(X))
-        stack.pop_all()  # the data stay open
-    return data, W
-
-
 def _refuse_other_data(model: Any, data: Data) -> None:
     path: RankPath = model.path_
     found = data.squared_norm()
@@ -149,12 +145,10 @@ class Recipe:
 def recipe_from_model(model: Any) -> Recipe:
     """The code that fits an `AutoNMF` with the parameters of this one."""
     defaults = inspect.signature(type(model).__init__).parameters
-    given = {}
-    for name, value in model.get_params(deep=False).items():
-        default = defaults[name].default
-        if value is not default and not (_is_literal(value) and value == default):
-            given[name] = value
-    return recipe_from_settings(given)
+    given = model.get_params(deep=False)
+    return recipe_from_settings({
+        name: value for name, value in given.items() if repr(value) != repr(defaults[name].default)
+    })  # fmt: skip
 
 
 def recipe_from_settings(
