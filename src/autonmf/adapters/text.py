@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.plotting.forms import score_features, top_features
-from autonmf.plotting.presentation import check_names, check_top
+from autonmf.plotting.presentation import check_names, check_top, score_features, top_features
 
 
 def top_words(

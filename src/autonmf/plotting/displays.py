@@ -214,9 +214,6 @@ class PathDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
         """The display of the path of a fitted `AutoNMF`, with its rank marked."""
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(estimator)
         return cls.from_path(estimator.path_, rank=int(estimator.n_components_))
 
     def plot(self, ax: Axes | None = None, *, panels: str | Sequence[str] = PANELS) -> Self:
@@ -384,11 +381,10 @@ def consecutive(ranks: Sequence[int]) -> list[tuple[int, int]]:
 
 def _log_axis(ax: Axes, low: int, high: int) -> None:
     """A log scale from ``low`` to ``high``, labelled at 1, 2, 5, 10, ..."""
-    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-    ticks = [step * 10**power for power in range(6) for step in (1, 2, 5)]
     ax.set_xscale("log")
     ax.set_xlim(0.8 * low, 1.35 * high)
-    ax.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

@@ -14,8 +14,14 @@ from scipy.optimize import linear_sum_assignment
 
 from autonmf._types import Array
 from autonmf.metrics import unit_columns
-from autonmf.plotting.forms import FLOOR, as_picture, decibels, score_features, top_features
-from autonmf.plotting.presentation import Presentation
+from autonmf.plotting.presentation import (
+    FLOOR,
+    Presentation,
+    as_picture,
+    decibels,
+    score_features,
+    top_features,
+)
 from autonmf.report.result import Factors
 
 MAX_SAMPLES = 3

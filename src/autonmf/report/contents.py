@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.plotting.forms import as_picture
-from autonmf.plotting.presentation import Presentation
+from autonmf.plotting.presentation import Presentation, as_picture
 from autonmf.report.components import FULL, SMALL, Detail, describe_form, encode_picture, view_components
 from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
 from autonmf.report.health import Health, check_health, unknown_health

@@ -10,10 +10,10 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from autonmf._files import replace_file
-from autonmf.plotting.presentation import Presentation, PresentationOptions, choose_presentation
+from autonmf.plotting.presentation import Presentation, choose_presentation
 from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Answer, Candidate, Evidence
 from autonmf.report.health import Health, describe_shape
@@ -43,7 +43,7 @@ def write_report(
     *,
     X: Any = None,
     title: str | None = None,
-    **presentation: Unpack[PresentationOptions],
+    **presentation: Any,
 ) -> Path:
     """Write one self-contained interactive page about a fitted model, which works offline.
 
