@@ -251,28 +251,16 @@ class AutoNMF(
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
             X = self._check(X, reset=False)
-            options, known = self._options(), {"sample_weight": sample_weight, "weights": weights}
-            power = options.loss.weight_power
-            with open_data(X, missing=self.missing, power=power, **known) as opened:
-                refined = refine(opened, self.path_, rank, options)
-                other._set_factors(*refined, polished=True)
+            options = self._options()
+            with self._open(X, options, sample_weight, weights) as opened:
+                other._set_factors(*refine(opened, self.path_, rank, options), polished=True)
         return other
 
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
-        """Write one interactive page about this model, which works offline.
+        """Write one interactive page about this model to ``file``, which works offline.
 
-        Parameters
-        ----------
-        file : path
-            The page to write.
-        X : array, optional
-            The training data, for what the page says about its health and for maps.
-        **options
-            Those of `autonmf.report.write_report`: title, feature_names, image_shape, wavelengths, ...
-
-        Returns
-        -------
-        Path
+        X are the training data, for maps and a check of the data; ``options`` are those of
+        `autonmf.report.write_report`: title, feature_names, image_shape, wavelengths, ...
         """
         check_is_fitted(self)
         import autonmf.report
@@ -311,16 +299,20 @@ class AutoNMF(
             self, X, reset=reset, ensure_all_finite=False, accept_sparse=("csr", "csc"), dtype=dtypes
         )
 
+    def _open(self, X: Any, options: PathOptions, sample_weight: Any, weights: Any) -> Any:
+        power = options.loss.weight_power
+        return open_data(X, missing=self.missing, power=power, sample_weight=sample_weight, weights=weights)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
         X = self._check(X)
         options = self._options()
         watch = Watch(self, options, X, y)
-        known = {"sample_weight": sample_weight, "weights": weights}
-        with open_data(X, missing=self.missing, power=options.loss.weight_power, **known) as opened:
+        auto = isinstance(self.n_components, str) and self.n_components == "auto"
+        with self._open(X, options, sample_weight, weights) as opened:
             found = factorise(
                 opened,
                 replace(options, callback=watch.callback),
-                n_components=None if _is_auto(self.n_components) else cast("int | None", self.n_components),
+                n_components=None if auto else cast("int | None", self.n_components),
                 rule=self.rule,
                 tau=self.tau,
                 on_polish=watch.polishing,
@@ -361,8 +353,3 @@ def _project_chunk(V: Array, beta_loss: str | float, X: Any) -> Array:
     """W of a chunk of a Dask array."""
     dtype = np.float32 if X.dtype in (np.float16, np.float32) else np.float64
     return project_rows(X, np.asfortranarray(V, dtype=dtype), beta_loss).astype(dtype, copy=False)
-
-
-def _is_auto(n_components: Any) -> bool:
-    """Whether the data decide; another string is refused with the other values that are no number."""
-    return n_components is None or (isinstance(n_components, str) and n_components == "auto")
