@@ -9,8 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from autonmf.cli.arguments import STREAM, Input, Search
-from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_warnings, say
-from autonmf.cli.progress import show_progress
+from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_warnings, say, show_progress
 from autonmf.io import Table, read_matrix
 
 if TYPE_CHECKING:
