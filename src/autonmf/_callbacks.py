@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -86,7 +89,7 @@ class FitTasks:
         self._lowest = estimator.n_components if isinstance(estimator.n_components, int) else 1
         n_paths = options.n_starts if isinstance(options.init, str) else 1
         self._fit = estimator._init_callback_context(max_subtasks=n_paths + 1, sequential_subtasks=False)
-        self._next_id = n_paths
+        self._ids = count(n_paths)  # of tasks beside the first path of each initialisation
         self._begun: set[int] = set()  # initialisations
         self._paths: dict[int, _PathTask] = {}  # the running path of each initialisation
         self._polish: Any = None
@@ -108,8 +111,8 @@ class FitTasks:
             return self._stopped
 
     def polishing(self, rank: int) -> None:
-        self._end_paths()
-        self._polish = self._fit.subcontext(task_name="polish", task_id=self._new_id())
+        self._end_paths(self._paths)
+        self._polish = self._fit.subcontext(task_name="polish", task_id=next(self._ids))
         self._begin(self._polish, metadata={"rank": rank})
 
     def ended(self) -> None:
@@ -117,16 +120,13 @@ class FitTasks:
         self._end(self._fit, reconstruction_attributes={})
 
     def _begin_path(self, progress: Progress) -> _PathTask:
-        if self._in_turn:
-            self._end_paths()
-        elif progress.start in self._paths:
-            self._end_path(progress.start)
+        self._end_paths(self._paths if self._in_turn else self._paths.keys() & {progress.start})
         again = progress.start in self._begun  # where compression was unreliable, on X itself
         self._fit.max_subtasks += again
         self._begun.add(progress.start)
         task = self._fit.subcontext(
             task_name="path",
-            task_id=self._new_id() if again else progress.start,
+            task_id=next(self._ids) if again else progress.start,
             max_subtasks=progress.max_rank - self._lowest + 1,
         )
         self._begin(task)
@@ -138,18 +138,11 @@ class FitTasks:
             names = ("rank", "relative_loss", "seconds")
             self._end(path.rank, metadata={name: getattr(path.last, name) for name in names})
 
-    def _end_paths(self) -> None:
-        for start in list(self._paths):
-            self._end_path(start)
-
-    def _end_path(self, start: int) -> None:
-        path = self._paths.pop(start)
-        self._end_rank(path)
-        self._end(path.task)
-
-    def _new_id(self) -> int:
-        self._next_id += 1
-        return self._next_id - 1
+    def _end_paths(self, starts: Iterable[int]) -> None:
+        for start in list(starts):
+            path = self._paths.pop(start)
+            self._end_rank(path)
+            self._end(path.task)
 
     def _begin(self, task: Any, **more: Any) -> None:
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data, **more)
@@ -159,23 +152,22 @@ class FitTasks:
         self._stopped = self._stopped or stop
 
 
+@dataclass
 class _PathTask:
     """A running path and its current rank."""
 
-    def __init__(self, task: Any, lowest: int) -> None:
-        self.task, self.lowest = task, lowest
-        self.rank: Any = None  # the task of the rank
-        self.reached: int | None = None  # the lowest rank that has a task
-        self.last: Progress | None = None
+    task: Any
+    lowest: int
+    rank: Any = None  # the task of the rank
+    reached: float = inf  # the lowest rank that has a task
+    last: Progress | None = None
 
     def is_over(self, progress: Progress) -> bool:
         """Whether this progress is that of another search, begun after this one had ended."""
-        ended = self.reached is not None and self.reached <= self.lowest < progress.rank
-        return ended and progress.iteration == 1
+        return self.reached <= self.lowest < progress.rank and progress.iteration == 1
 
     def is_at_new_rank(self, progress: Progress) -> bool:
         """Whether a rank is reached for the first time: a vanished component may come back."""
-        if self.reached is not None and not self.lowest <= progress.rank < self.reached:
-            return False
-        self.reached = progress.rank
-        return True
+        new = self.last is None or self.lowest <= progress.rank < self.reached
+        self.reached = progress.rank if new else self.reached
+        return new

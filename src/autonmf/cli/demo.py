@@ -59,7 +59,19 @@ def run_demo(seed: int, as_json: bool) -> None:
     results = []
     for example in examples:
         found = factorise(example.X, search, example.name, quiet=as_json)
-        results.append(_list_figures(example, found))
+        results.append(
+            {
+                "data": example.name,
+                "shape": list(example.X.shape),
+                "true_rank": example.rank,
+                "rank": found.rank,
+                "why": found.why,
+                "relative_loss": found.relative_loss,
+                "recovery_error": example.error(found),
+                "n_iter": found.n_iter,
+                "seconds": round(found.seconds, 3),
+            }
+        )
     if as_json:
         print_json(results)
         return
@@ -82,20 +94,6 @@ def _make_examples(seed: int) -> list[Example]:
         Example("synthetic", X, 10, lambda found: recovery_error(U, found.W)),
         Example("Swimmer", images, 16, lambda found: recovery_error(true, found.H.T[unique])),
     ]
-
-
-def _list_figures(example: Example, found: Factorisation) -> dict[str, Any]:
-    return {
-        "data": example.name,
-        "shape": list(example.X.shape),
-        "true_rank": example.rank,
-        "rank": found.rank,
-        "why": found.why,
-        "relative_loss": found.relative_loss,
-        "recovery_error": example.error(found),
-        "n_iter": found.n_iter,
-        "seconds": round(found.seconds, 3),
-    }
 
 
 def _format_row(result: dict[str, Any]) -> str:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     """Run the command; options and target are checked before the work begins."""
     search.check()
-    target = page.out or Path(f"{_stem(source)}-report.html")
+    stem = "standard-input" if source.file == STREAM else Path(source.name.removesuffix(".gz")).stem
+    target = page.out or Path(f"{stem}-report.html")
     _check_target(target, page)
     from autonmf.report.page import plotly_script, write_page
     from autonmf.report.result import Result
@@ -60,12 +61,6 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
         lines.append(str(target) if page.quiet else written)
     for line in lines:
         print(line, file=sys.stderr if target == STREAM else sys.stdout)
-
-
-def _stem(source: Input) -> str:
-    if source.file == STREAM:
-        return "standard-input"
-    return source.file.name.removesuffix(".gz").rpartition(".")[0] or source.file.name
 
 
 def _check_target(target: Path, page: Page) -> None:

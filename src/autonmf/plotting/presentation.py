@@ -68,10 +68,12 @@ def choose_presentation(
         raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
     check_top(n_top, top_by)
     if wavelengths is None and frequencies is None and image_shape is None:
-        named = _axis_from_names(feature_names, kind)
-        wavelengths, axis_label = (named.values, axis_label or named.label) if named else (None, axis_label)
-    curves = map_shape if wavelengths is None else wavelengths
-    given = {"image": image_shape, "spectrum": curves, "template": frequencies, "words": feature_names}
+        named = None if isinstance(feature_names, str) else parse_axis(feature_names)
+        curves = kind in ("spectrum", "template")  # draw any numbers; by default, only measurements
+        if named is not None and (curves or (named.measured and kind is None)):
+            wavelengths, axis_label = named.values, axis_label or named.label
+    over = map_shape if wavelengths is None else wavelengths
+    given = {"image": image_shape, "spectrum": over, "template": frequencies, "words": feature_names}
     chosen = kind or next((form for form, value in given.items() if value is not None), "spectrum")
     if chosen not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
@@ -100,13 +102,6 @@ def choose_presentation(
         n_top=n_top,
         top_by=top_by,
     )
-
-
-def _axis_from_names(names: Any, kind: str | None) -> Axis | None:
-    """The numbers in feature names if they are measurements, or any numbers if curves are requested."""
-    axis = None if isinstance(names, str) else parse_axis(names)
-    asked = kind in ("spectrum", "template")
-    return axis if axis is not None and (asked or (axis.measured and kind is None)) else None
 
 
 def _check_axis(values: Any, m: int, parameter: str) -> Array:

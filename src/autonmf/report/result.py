@@ -22,11 +22,6 @@ from autonmf.selection import RankEstimate
 SAME_ENERGY = 1e-3
 """Relative difference of squared norms above which X is not the training data."""
 
-LIBRARIES = ("autonmf", "numpy", "scipy", "scikit-learn")
-"""Libraries that results depend on."""
-
-UNSEEDED = "# random_state was not an integer, so another run may give a slightly different result"
-
 
 class Factors(NamedTuple):
     """X ≈ U Vᵀ at one rank."""
@@ -159,14 +154,14 @@ def recipe_from_settings(
     imports += [line for line in loading if line.startswith(("from ", "import "))]
     lines = [*imports, "", *(line for line in loading if line not in imports)]
     if not isinstance(given.get("random_state"), int):
-        lines.append(UNSEEDED)
+        lines.append("# random_state was not an integer, so another run may give a slightly different result")
     arguments = ", ".join(
         f"{name}={repr(value) if _is_literal(value) else name}" for name, value in given.items()
     )
     lines.append(f"model = AutoNMF({arguments}).fit(X)")
-    libraries = [f"{library} {version(library)}" for library in LIBRARIES]
-    versions = ", ".join([*libraries, f"Python {platform.python_version()}"])
-    return Recipe("\n".join(lines), shell, versions)
+    versions = [f"{name} {version(name)}" for name in ("autonmf", "numpy", "scipy", "scikit-learn")]
+    versions.append(f"Python {platform.python_version()}")
+    return Recipe("\n".join(lines), shell, ", ".join(versions))
 
 
 def _is_literal(value: Any) -> bool:
