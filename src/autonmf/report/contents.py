@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from autonmf._threads import one_pool
 from autonmf._types import Array
+from autonmf.data import Block, Data, sums_of_squares
 from autonmf.plotting.presentation import Presentation, as_picture
 from autonmf.report.components import FULL, SMALL, Detail, describe_form, encode_picture, view_components
 from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
 from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
-from autonmf.report.statistics import row_energies, row_residuals
 from autonmf.report.wording import percent
 
 IN_FULL = 0.7
@@ -210,3 +211,24 @@ def _map_residual(residuals: Array, presentation: Presentation) -> dict[str, Any
     drawn = as_picture(roots, presentation.map_shape, presentation.order)
     pictures = {detail.name: encode_picture(drawn, detail.pixels) for detail in (FULL, SMALL)}
     return {"residual": pictures, "residual_top": float(roots.max())}
+
+
+def row_energies(data: Data) -> Array:
+    """‖x_i‖² of every sample."""
+    return np.asarray(sums_of_squares(data)[0])[:, 0]
+
+
+def row_residuals(data: Data, U: Array, V: Array, energies: Array) -> Array:
+    """‖x_i - V u_i‖² of every sample, given ‖x_i‖²."""
+    U, V = (np.asarray(factor, dtype=float) for factor in (U, V))
+    if not data.complete:
+        return np.asarray(data.map_blocks(_square_residuals, U, V)[0])[:, 0]
+    with one_pool():
+        products = np.asarray(data.right(np.asfortranarray(V, dtype=data.dtype)), dtype=float)
+        crossed = np.einsum("ij,ij->i", U, products)
+        fitted = np.einsum("ij,ij->i", U @ (V.T @ V), U)
+    return np.asarray(np.maximum(energies - 2.0 * crossed + fitted, 0.0))
+
+
+def _square_residuals(block: Block, U: Array, V: Array) -> tuple[Array, None]:
+    return np.square(block.residual(U, V)).sum(axis=1, keepdims=True), None

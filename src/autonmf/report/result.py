@@ -13,10 +13,9 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.distributed import as_data
+from autonmf.distributed import RowPartitioned, as_data
 from autonmf.fit import Factorisation
 from autonmf.path import RankPath
-from autonmf.report.statistics import close_data
 from autonmf.selection import RankEstimate
 
 SAME_ENERGY = 1e-3
@@ -55,7 +54,7 @@ class Result:
             data, W = None, None
             if X is not None:
                 data = as_data(X, missing=model.missing)
-                stack.callback(close_data, data)
+                stack.callback(_close, data)
                 _refuse_other_data(model, data)
                 W = np.asarray(model.transform(X))
             stack.pop_all()  # the data stay open
@@ -81,7 +80,7 @@ class Result:
         )
 
     def close(self) -> None:
-        close_data(self.data)
+        _close(self.data)
 
     @property
     def ranks(self) -> list[int]:
@@ -109,6 +108,12 @@ class Result:
         """‖X - UVᵀ‖²/‖X‖² of the factors shown."""
         loss = self.loss if self.factors(rank) is self.final else self.path.at_rank(rank).loss
         return float(loss / self.path.energy)
+
+
+def _close(data: Data | None) -> None:
+    """Release the workers that hold X, if there are any."""
+    if isinstance(data, RowPartitioned):
+        data.close()
 
 
 def _refuse_other_data(model: Any, data: Data) -> None:
