@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, log
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +10,6 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.plotting.presentation import (
     FLOOR,
-    Presentation,
     as_picture,
     choose_presentation,
     decibels,
@@ -120,9 +118,8 @@ class ComponentsDisplay(Display):
             raise ValueError("maps need the weights: use from_estimator(model, X, ...), or pass weights=W")
         if presentation.get("kind") == "template" and given.isdisjoint({"frequencies", "wavelengths"}):
             raise ValueError("templates need frequencies=, one per feature")
-        about = choose_presentation((0 if W is None else len(W), H.shape[1]), **presentation)
-        self.kind = about.kind
-        self._form = FORMS[about.kind](self.components, self.weights, about)
+        self._about = choose_presentation((0 if W is None else len(W), H.shape[1]), **presentation)
+        self.kind = self._about.kind
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -167,136 +164,89 @@ class ComponentsDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, cmap: str | None = None) -> Self:
         """Draw the components in ``ax`` or a new figure; ``cmap`` colours images, maps and templates."""
-        self.ax_ = axes_or_new(ax, self._form.size)
-        self.axes_ = self._form.draw(self.ax_, self.titles, cmap)
-        return self
-
-
-def _percent(fraction: float) -> str:
-    percent = 100.0 * fraction
-    return f"{percent:.0f} %" if percent >= 0.95 or percent == 0 else f"{percent:.1g} %"
-
-
-@dataclass(frozen=True)
-class Form:
-    """Components to be drawn, one tile for each."""
-
-    components: Array  # r x m
-    weights: Array | None  # n x r
-    about: Presentation
-
-    @property
-    def tile(self) -> tuple[float, float]:
-        """Width and height of a tile in inches."""
-        raise NotImplementedError
-
-    @property
-    def parts(self) -> tuple[float, ...]:
-        """Relative heights of the axes in a tile."""
-        return (1.0,)
-
-    @property
-    def columns(self) -> int:
-        """The number that brings the whole close to the shape of a page, with few empty cells."""
-        count, (width, height) = len(self.components), self.tile
-
-        def misfit(columns: int) -> float:
-            rows = ceil(count / columns)
-            return abs(log(columns * width / (rows * height) / PAGE)) + (rows * columns - count) / columns
-
-        return min(range(1, count + 1), key=misfit)
-
-    @property
-    def rows(self) -> int:
-        return ceil(len(self.components) / self.columns)
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Size of a figure for all tiles, in inches."""
-        width, height = self.tile
-        return max(self.columns * width, 2.4), max(self.rows * height, 2.0)
-
-    def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
-        """Divide ``ax`` and draw every component; returns the axes of each."""
-        parts, columns = self.parts, self.columns
-        cells = grid_in(ax, self.rows * len(parts), columns, list(parts) * self.rows)
-        panels = []
-        for index, title in enumerate(titles):
+        if self.kind == "template":
+            width = min(max(2.6 + 0.45 * len(self.components), 4.0), 14.0)
+            self.ax_ = axes_or_new(ax, (width, 4.0))
+            self.axes_ = [[self.ax_]]
+            self._draw_templates(cmap)
+            return self
+        forms = {"image": self._draw_image, "spectrum": self._draw_spectrum, "words": self._draw_words}
+        width, height, parts = self._tile()
+        count = len(self.components)
+        columns = choose_columns(count, width / height)
+        rows = ceil(count / columns)
+        self.ax_ = axes_or_new(ax, (max(columns * width, 2.4), max(rows * height, 2.0)))
+        cells = grid_in(self.ax_, rows * len(parts), columns, parts * rows)
+        self.axes_ = []
+        for index, title in enumerate(self.titles):
             row, column = divmod(index, columns)
             first = row * len(parts)
-            panel = [ax.figure.add_subplot(cells[first + part, column]) for part in range(len(parts))]
-            self.draw_component(panel, index, cmap)
-            panel[0].set_title(title, fontsize="medium" if len(titles) <= FEW else "small", pad=3)
-            panels.append(panel)
-        return panels
+            panel = [self.ax_.figure.add_subplot(cells[first + part, column]) for part in range(len(parts))]
+            forms[self.kind](panel, index, cmap, lowest=index + columns >= count)
+            panel[0].set_title(title, fontsize="medium" if count <= FEW else "small", pad=3)
+            self.axes_.append(panel)
+        return self
 
-    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
-        """Draw one component in the axes of its tile."""
-        raise NotImplementedError
+    def _tile(self) -> tuple[float, float, list[float]]:
+        """Width and height of the place of one component in inches, and relative heights of its axes."""
+        if self._about.image_shape is not None and self.kind == "image":
+            rows, columns = self._about.image_shape
+            return 1.25, 1.25 * min(max(rows / columns, 0.3), 3.0) + 0.22, [1.0]
+        if self.kind == "words":
+            return 1.9, 0.45 + 0.165 * min(self._about.n_top, self.components.shape[1]), [1.0]
+        return (2.4, 1.6, [1.0]) if self._about.map_shape is None else (2.4, 3.7, [1.0, 1.5])
 
-
-class Images(Form):
-    """Each component is an image, drawn from zero to its maximum."""
-
-    @property
-    def tile(self) -> tuple[float, float]:
-        assert self.about.image_shape is not None
-        rows, columns = self.about.image_shape
-        return 1.25, 1.25 * min(max(rows / columns, 0.3), 3.0) + 0.22
-
-    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
-        """Large values are dark on a light background and light on a dark one."""
+    def _draw_image(self, panel: list[Axes], index: int, cmap: str | None, *, lowest: bool) -> None:
+        """An image from zero to its maximum: dark on a light background and light on a dark one."""
         (ax,) = panel
-        assert self.about.image_shape is not None
         colors = cmap or ("gray" if style_of(ax) is DARK else "gray_r")
-        draw_picture(ax, as_picture(self.components[index], self.about.image_shape, self.about.order), colors)
+        self._draw_picture(ax, self.components[index], self._about.image_shape, colors)
         ax.spines[:].set_color(style_of(ax).quiet)
 
-
-class Spectra(Form):
-    """Each component is a curve scaled to maximum one; its weights times that maximum are a map.
-
-    The scale of a factor is arbitrary; with this one the maps have the units of X.
-    """
-
-    @property
-    def tile(self) -> tuple[float, float]:
-        return 2.4, 1.6 if self.about.map_shape is None else 3.7
-
-    @property
-    def parts(self) -> tuple[float, ...]:
-        return (1.0,) if self.about.map_shape is None else (1.0, 1.5)
-
-    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
+    def _draw_spectrum(self, panel: list[Axes], index: int, cmap: str | None, *, lowest: bool) -> None:
+        """A curve scaled to maximum one; the weights times that maximum are a map, in the units of X."""
         ax, *others = panel
-        top = self.components[index].max()
-        peak = top if top > 0 else 1.0
+        peak = self.components[index].max() or 1.0
         open_frame(ax)
-        ax.plot(self.about.axis, self.components[index] / peak, color=style_of(ax).data, linewidth=1.3)
+        ax.plot(self._about.axis, self.components[index] / peak, color=style_of(ax).data, linewidth=1.3)
         ax.set_ylim(0.0, 1.05)
         ax.set_yticks([0.0, 1.0])
         ax.margins(x=0.0)
-        if index + self.columns >= len(self.components):  # nothing is below
-            ax.set_xlabel(self.about.axis_label, fontsize="small")
-        elif self.about.map_shape is None:
+        if lowest:
+            ax.set_xlabel(self._about.axis_label, fontsize="small")
+        elif not others:
             ax.tick_params(labelbottom=False)
         ax.tick_params(labelsize="small")
-        if self.about.map_shape is not None and self.weights is not None:
+        if others and self.weights is not None:
             weights = self.weights[:, index] * peak
-            picture = as_picture(weights, self.about.map_shape, self.about.order)
-            draw_picture(others[0], picture, cmap or "viridis")
+            self._draw_picture(others[0], weights, self._about.map_shape, cmap or "viridis")
             others[0].set_xlabel(f"0 to {weights.max():.2g}", fontsize="small")
 
+    def _draw_picture(self, ax: Axes, values: Array, shape: tuple[int, int] | None, cmap: str) -> None:
+        """An image from zero to its maximum, with square pixels and without ticks."""
+        assert shape is not None
+        picture = as_picture(values, shape, self._about.order)
+        ax.imshow(picture, cmap=cmap, vmin=0.0, vmax=float(picture.max()) or 1.0, interpolation="nearest")
+        ax.set_xticks([])
+        ax.set_yticks([])
 
-class Templates(Form):
-    """Each component is a column of magnitudes by frequency, in decibels below its maximum."""
+    def _draw_words(self, panel: list[Axes], index: int, cmap: str | None, *, lowest: bool) -> None:
+        """The top features, with bars for their scores."""
+        (ax,) = panel
+        scores = score_features(self.components, self._about.top_by)[index]
+        top = top_features(scores, self._about.n_top)
+        names = map(self._about.feature, top)
+        ax.barh(np.arange(len(top)), scores[top], height=0.72, color=style_of(ax).data)
+        ax.set_yticks(np.arange(len(top)), names, fontsize="small", parse_math=False)
+        ax.set_ylim(self._about.n_top - 0.4, -0.6)
+        ax.set_xlim(left=0.0)
+        ax.set_xticks([])
+        ax.tick_params(axis="y", length=0, pad=2)
+        ax.spines[["top", "right", "bottom"]].set_visible(False)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        return min(max(2.6 + 0.45 * len(self.components), 4.0), 14.0), 4.0
-
-    def draw(self, ax: Axes, titles: list[str], cmap: str | None) -> list[list[Axes]]:
-        frequencies = self.about.axis
+    def _draw_templates(self, cmap: str | None) -> None:
+        """All components as columns of magnitudes by frequency, in decibels below their maxima."""
+        ax, titles, frequencies = self.ax_, self.titles, self._about.axis
         levels, heard = decibels(self.components), frequencies > 0  # a log axis has no zero
         numbers = np.arange(1, len(levels) + 1)
         mesh = ax.pcolormesh(
@@ -309,41 +259,24 @@ class Templates(Form):
         log_axis(ax, loud)
         if loud.size and loud.min() < loud.max():
             ax.set_ylim(loud.min(), loud.max())
-        ax.set_ylabel(self.about.axis_label)
-        few = len(levels) <= 12
+        ax.set_ylabel(self._about.axis_label)
+        few = len(levels) <= FEW
         labels = [title.removesuffix(" energy").replace(" · ", "\n" if few else " · ") for title in titles]
         ax.set_xticks(numbers, labels, rotation=0 if few else 90, fontsize="small")
         ax.set_xlabel("component and its fraction of the energy" if "%" in titles[0] else "component")
         ax.figure.colorbar(mesh, ax=ax, label="level (dB)")
-        return [[ax]]
 
 
-class Words(Form):
-    """The top features of each component, with bars for their scores."""
+def choose_columns(count: int, aspect: float) -> int:
+    """The number of columns that brings all tiles close to the shape of a page, with few empty cells."""
 
-    @property
-    def tile(self) -> tuple[float, float]:
-        return 1.9, 0.45 + 0.165 * min(self.about.n_top, self.components.shape[1])
+    def misfit(columns: int) -> float:
+        rows = ceil(count / columns)
+        return abs(log(columns * aspect / rows / PAGE)) + (rows * columns - count) / columns
 
-    def draw_component(self, panel: list[Axes], index: int, cmap: str | None) -> None:
-        (ax,) = panel
-        scores = score_features(self.components, self.about.top_by)[index]
-        top = top_features(scores, self.about.n_top)
-        ax.barh(np.arange(len(top)), scores[top], height=0.72, color=style_of(ax).data)
-        ax.set_yticks(np.arange(len(top)), map(self.about.feature, top), fontsize="small", parse_math=False)
-        ax.set_ylim(self.about.n_top - 0.4, -0.6)
-        ax.set_xlim(left=0.0)
-        ax.set_xticks([])
-        ax.tick_params(axis="y", length=0, pad=2)
-        ax.spines[["top", "right", "bottom"]].set_visible(False)
+    return min(range(1, count + 1), key=misfit)
 
 
-FORMS = {"image": Images, "spectrum": Spectra, "template": Templates, "words": Words}
-
-
-def draw_picture(ax: Axes, picture: Array, cmap: str) -> None:
-    """Draw an image from zero to its maximum, with square pixels and without ticks."""
-    top = float(picture.max())
-    ax.imshow(picture, cmap=cmap, vmin=0.0, vmax=top if top > 0 else 1.0, interpolation="nearest")
-    ax.set_xticks([])
-    ax.set_yticks([])
+def _percent(fraction: float) -> str:
+    percent = 100.0 * fraction
+    return f"{percent:.0f} %" if percent >= 0.95 or percent == 0 else f"{percent:.1g} %"
