@@ -183,10 +183,10 @@ def test_the_fit(result: Result, fitted: AutoNMF, low_rank: np.ndarray) -> None:
     lost = ((low_rank - fitted.transform(low_rank) @ fitted.components_) ** 2).sum(axis=1)
     lost /= (low_rank**2).sum(axis=1)
     samples = found[3].samples
-    assert samples.median == pytest.approx(1 - np.median(lost))
-    assert samples.quantiles[0] == pytest.approx(lost.max(), rel=1e-3)
-    assert samples.quantiles[-1] == pytest.approx(lost.min(), rel=1e-3)
-    assert samples.worst[0] == (f"s{np.argmax(lost)}", pytest.approx(1 - lost.max()))
+    assert samples["median"] == pytest.approx(1 - np.median(lost))
+    assert samples["quantiles"][0] == pytest.approx(lost.max(), rel=1e-3)
+    assert samples["quantiles"][-1] == pytest.approx(lost.min(), rel=1e-3)
+    assert samples["worst"][0] == (f"s{np.argmax(lost)}", pytest.approx(1 - lost.max()))
 
 
 def test_samples_of_zeros_have_no_fit(low_rank: np.ndarray) -> None:
@@ -194,7 +194,7 @@ def test_samples_of_zeros_have_no_fit(low_rank: np.ndarray) -> None:
     X[3] = 0.0
     result = Result.from_model(AutoNMF(max_rank=4, random_state=0).fit(X), X)
     assert "row 4" not in [
-        name for name, _ in compute_fits(result, choose_presentation(X.shape))[3].samples.worst
+        name for name, _ in compute_fits(result, choose_presentation(X.shape))[3].samples["worst"]
     ]
 
 

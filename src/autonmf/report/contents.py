@@ -137,23 +137,13 @@ N_WORST = 5
 
 
 @dataclass(frozen=True)
-class SampleFit:
-    """The explained fraction of the squared norm of each sample, over the samples that are not zero."""
-
-    quantiles: tuple[float, ...]  # of the unexplained fraction, from the worst sample to the best
-    low: float  # the 5 % quantile
-    median: float
-    worst: tuple[tuple[str, float], ...]  # names and explained fractions
-
-
-@dataclass(frozen=True)
 class Fit:
     """The fit at one rank."""
 
     explained: float  # 1 - ‖X - UVᵀ‖²/‖X‖² of the factors shown
     unexplained: float  # relative loss on the path, so that ranks compare; otherwise of the factors shown
     added: float | None  # decrease of the relative loss from the next smaller rank of the path
-    samples: SampleFit | None = None
+    samples: dict[str, Any] | None = None  # how well each sample is fitted: see `_summarise`
     residual: Mapping[str, str] = field(default_factory=dict)  # map of ‖x_i - V u_i‖, by detail
     residual_top: float | None = None  # its maximum
 
@@ -185,32 +175,31 @@ def _fit_samples(result: Result, presentation: Presentation) -> Iterator[tuple[i
         U, V, _ = result.factors(rank)
         assert U is not None
         residuals = row_residuals(result.data, U, V, energies)
-        summary = {"samples": _summarise(energies, residuals, presentation)}
-        yield rank, summary | _map_residual(residuals, presentation)
+        found: dict[str, Any] = {"samples": _summarise(energies, residuals, presentation)}
+        if presentation.map_shape is not None:
+            roots = np.sqrt(residuals)
+            picture = as_picture(roots, presentation.map_shape, presentation.order)
+            found["residual"] = {each.name: encode_picture(picture, each.pixels) for each in (FULL, SMALL)}
+            found["residual_top"] = float(roots.max())
+        yield rank, found
 
 
-def _summarise(energies: Array, residuals: Array, presentation: Presentation) -> SampleFit:
+def _summarise(energies: Array, residuals: Array, presentation: Presentation) -> dict[str, Any]:
+    """The explained fraction of the squared norm of each sample, over the samples that are not zero."""
     some = np.flatnonzero(energies > 0)
     lost = np.clip(residuals[some] / energies[some], 0.0, 1.0)
     explained = 1.0 - lost
     quantiles = np.quantile(lost, np.linspace(1.0, 0.0, QUANTILES))
     worst = np.argsort(explained, kind="stable")[:N_WORST]
     low, median = np.quantile(explained, (0.05, 0.5))
-    return SampleFit(
-        quantiles=tuple(float(f"{value:.4g}") for value in quantiles),
-        low=float(low),
-        median=float(median),
-        worst=tuple((presentation.sample(int(some[i])), float(explained[i])) for i in worst),
-    )
-
-
-def _map_residual(residuals: Array, presentation: Presentation) -> dict[str, Any]:
-    if presentation.map_shape is None:
-        return {}
-    roots = np.sqrt(residuals)
-    drawn = as_picture(roots, presentation.map_shape, presentation.order)
-    pictures = {detail.name: encode_picture(drawn, detail.pixels) for detail in (FULL, SMALL)}
-    return {"residual": pictures, "residual_top": float(roots.max())}
+    return {
+        "quantiles": [
+            float(f"{value:.4g}") for value in quantiles
+        ],  # unexplained, from the worst to the best
+        "low": float(low),
+        "median": float(median),
+        "worst": [(presentation.sample(int(some[i])), float(explained[i])) for i in worst],
+    }
 
 
 def row_energies(data: Data) -> Array:

@@ -91,9 +91,26 @@ def _list_facts(s: Statistics) -> Iterator[tuple[str, str]]:
 
 
 def _find_problems(s: Statistics) -> Iterator[Finding]:
-    yield from _check_zeros(s)
+    for number, noun, factor in ((s.zero_rows, "row", "W"), (s.zero_columns, "column", "H")):
+        if number:
+            yield Finding(
+                "note",
+                f"{count(number, noun)} {'is' if number == 1 else 'are'} zero, and so is {factor} there.",
+                "This is harmless.",
+            )
     yield from _check_scale(s)
-    yield from _check_storage(s)
+    if not s.sparse and s.zero_fraction > MOSTLY_ZERO:
+        yield Finding(
+            "note",
+            f"{percent(s.zero_fraction)} of the entries are zero, but X is stored as a dense array.",
+            "Pass scipy.sparse.csr_matrix(X) to save memory and time.",
+        )
+    if s.sparse and s.zero_fraction < FEW_ZEROS:
+        yield Finding(
+            "note",
+            f"X is stored as a sparse matrix, but only {percent(s.zero_fraction)} of its entries are zero.",
+            "Pass X.toarray(), which is smaller and faster.",
+        )
     if s.repeated_rows:
         repeat = "repeats" if s.repeated_rows == 1 else "repeat"
         yield Finding(
@@ -107,16 +124,6 @@ def _find_problems(s: Statistics) -> Iterator[Finding]:
             f"There are only {count(min(s.shape), 'row' if s.shape[0] <= s.shape[1] else 'column')}.",
             "Treat the estimated rank with caution.",
         )
-
-
-def _check_zeros(s: Statistics) -> Iterator[Finding]:
-    for number, noun, factor in ((s.zero_rows, "row", "W"), (s.zero_columns, "column", "H")):
-        if number:
-            yield Finding(
-                "note",
-                f"{count(number, noun)} {'is' if number == 1 else 'are'} zero, and so is {factor} there.",
-                "This is harmless.",
-            )
 
 
 def _check_scale(s: Statistics) -> Iterator[Finding]:
@@ -151,21 +158,6 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
             f"{count(s.at_largest, 'entry', 'entries')} have the largest value, {plain(s.largest)}, so the "
             "data may be clipped.",
             "Check the instrument and the export for saturation.",
-        )
-
-
-def _check_storage(s: Statistics) -> Iterator[Finding]:
-    if not s.sparse and s.zero_fraction > MOSTLY_ZERO:
-        yield Finding(
-            "note",
-            f"{percent(s.zero_fraction)} of the entries are zero, but X is stored as a dense array.",
-            "Pass scipy.sparse.csr_matrix(X) to save memory and time.",
-        )
-    if s.sparse and s.zero_fraction < FEW_ZEROS:
-        yield Finding(
-            "note",
-            f"X is stored as a sparse matrix, but only {percent(s.zero_fraction)} of its entries are zero.",
-            "Pass X.toarray(), which is smaller and faster.",
         )
 
 

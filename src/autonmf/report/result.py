@@ -160,14 +160,11 @@ def recipe_from_settings(
     lines = [*imports, "", *(line for line in loading if line not in imports)]
     if not isinstance(given.get("random_state"), int):
         lines.append("# random_state was not an integer, so another run may give a slightly different result")
+    literal = (type(None), bool, int, float, str)
     arguments = ", ".join(
-        f"{name}={repr(value) if _is_literal(value) else name}" for name, value in given.items()
+        f"{name}={repr(value) if isinstance(value, literal) else name}" for name, value in given.items()
     )
     lines.append(f"model = AutoNMF({arguments}).fit(X)")
     versions = [f"{name} {version(name)}" for name in ("autonmf", "numpy", "scipy", "scikit-learn")]
     versions.append(f"Python {platform.python_version()}")
     return Recipe("\n".join(lines), shell, ", ".join(versions))
-
-
-def _is_literal(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
