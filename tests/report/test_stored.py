@@ -93,11 +93,11 @@ def test_parts_put_together_are_the_whole(counts: np.ndarray, monkeypatch: pytes
     monkeypatch.setattr(health, "SAMPLE_SIZE", 300)
     parts = health.count_entries(as_data(counts))
     for name in ("nonzero", "smallest", "largest", "at_largest", "integers", "sparse"):
-        assert getattr(parts, name) == getattr(whole, name)
-    assert_array_equal(np.sort(whole.sample), np.sort(counts[counts > 0]))
-    assert len(parts.sample) <= 2 * 300
-    low, high = np.quantile(whole.sample, (0.4, 0.6))
-    assert low <= np.median(parts.sample) <= high
+        assert parts[name] == whole[name]
+    assert_array_equal(np.sort(whole["sample"]), np.sort(counts[counts > 0]))
+    assert len(parts["sample"]) <= 2 * 300
+    low, high = np.quantile(whole["sample"], (0.4, 0.6))
+    assert low <= np.median(parts["sample"]) <= high
 
 
 @pytest.mark.slow

@@ -125,16 +125,9 @@ class ComponentsDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
         """The display of a fitted `AutoNMF`, or of any estimator with ``components_``.
 
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted.
-        X : array, optional
-            Samples, whose weights are computed with ``transform``. Maps need them. Without X the energies
-            are those of balanced factors, as in `AutoNMF`.
-        **options
-            Other parameters of `ComponentsDisplay`. Feature names are taken from the estimator if it was
-            fitted to a data frame.
+        The weights of samples X, which maps need, are computed with ``transform``; without X the energies are
+        those of balanced factors, as in `AutoNMF`. ``options`` are those of `ComponentsDisplay`; feature
+        names are taken from the estimator if it was fitted to a data frame.
         """
         from sklearn.utils.validation import check_is_fitted
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -167,8 +167,8 @@ def describe_shape(shape: tuple[int, int]) -> str:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Counts over some entries; entries that are not stored are zero."""
+class Statistics:
+    """Statistics of a nonnegative n x m matrix; entries that are not stored are zero."""
 
     nonzero: int
     smallest: float  # positive entry
@@ -177,12 +177,6 @@ class Counts:
     integers: bool
     sample: Array  # evenly spaced positive entries
     sparse: bool  # stored as a sparse matrix
-
-
-@dataclass(frozen=True)
-class Statistics(Counts):
-    """Statistics of a nonnegative n x m matrix."""
-
     shape: tuple[int, int]
     dtype: str
     row_energies: Array  # squared norms
@@ -226,7 +220,7 @@ def compute_statistics(data: Data) -> Statistics:
     rows, columns = (np.asarray(squares)[:, 0] for squares in sums_of_squares(data))
     searched = len(rows) <= MAX_HASHED and not _is_transposed(data)
     return Statistics(
-        **vars(count_entries(data)),
+        **count_entries(data),
         shape=data.shape,
         dtype=str(data.dtype),
         row_energies=rows,
@@ -236,40 +230,41 @@ def compute_statistics(data: Data) -> Statistics:
     )
 
 
-def count_entries(data: Data) -> Counts:
-    """Counts over all of X."""
+def count_entries(data: Data) -> dict[str, Any]:
+    """What `Statistics` says about the entries of X, by name."""
     if isinstance(data, Scaled) and _is_transposed(data):  # the same entries, which can be read
         data = data.flip()
     n, m = data.shape
-    parts = data.map_blocks(_count_block, None, max(n * m // SAMPLE_SIZE, 1))[1]
-    largest = max(part.largest for part in parts)
-    return Counts(
-        nonzero=sum(part.nonzero for part in parts),
-        smallest=min(part.smallest for part in parts),
-        largest=largest,
-        at_largest=sum(part.at_largest for part in parts if part.largest == largest),
-        integers=all(part.integers for part in parts),
-        sample=np.concatenate([part.sample for part in parts]),
-        sparse=any(part.sparse for part in parts),
-    )
+    blocks = data.map_blocks(_count_block, None, max(n * m // SAMPLE_SIZE, 1))[1]
+    columns = {name: [block[name] for block in blocks] for name in blocks[0]}
+    largest = max(columns["largest"])
+    return {
+        "nonzero": sum(columns["nonzero"]),
+        "smallest": min(columns["smallest"]),
+        "largest": largest,
+        "at_largest": sum(block["at_largest"] for block in blocks if block["largest"] == largest),
+        "integers": all(columns["integers"]),
+        "sample": np.concatenate(columns["sample"]),
+        "sparse": any(columns["sparse"]),
+    }
 
 
-def _count_block(block: Block, _: None, every: int) -> tuple[None, list[Counts]]:
-    """Counts over one block; every ``every``-th positive entry is sampled."""
+def _count_block(block: Block, _: None, every: int) -> tuple[None, list[dict[str, Any]]]:
+    """The same for one block; every ``every``-th positive entry is sampled."""
     X = block.read()
     is_sparse = bool(sparse.issparse(X))
     entries = X.data if is_sparse else X
     positive = entries[entries > 0]
     largest = float(positive.max(initial=0.0))
-    counts = Counts(
-        nonzero=positive.size,
-        smallest=float(positive.min(initial=np.inf)),
-        largest=largest,
-        at_largest=int(np.count_nonzero(positive == largest)),
-        integers=bool(np.equal(np.floor(positive), positive).all()),
-        sample=positive[::every].copy(),
-        sparse=is_sparse,
-    )
+    counts = {
+        "nonzero": positive.size,
+        "smallest": float(positive.min(initial=np.inf)),
+        "largest": largest,
+        "at_largest": int(np.count_nonzero(positive == largest)),
+        "integers": bool(np.equal(np.floor(positive), positive).all()),
+        "sample": positive[::every].copy(),
+        "sparse": is_sparse,
+    }
     return None, [counts]
 
 
