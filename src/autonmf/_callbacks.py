@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -35,60 +38,41 @@ else:
 
 
 class Watch:
-    """All receivers of the progress of one fit of an `AutoNMF`, as one."""
+    """What follows one fit of an `AutoNMF`: a printed line per rank, and scikit-learn's callbacks."""
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
-        self._watchers: list[Printer | FitTasks] = []
-        if estimator.verbose:
-            self._watchers.append(Printer())
-        if getattr(estimator, "_skl_callbacks", None):
-            self._watchers.append(FitTasks(estimator, options, X, y))
+        self._verbose = bool(estimator.verbose)
+        told = getattr(estimator, "_skl_callbacks", None)
+        self._tasks = FitTasks(estimator, options, X, y) if told else None
+        self._last: Progress | None = None
 
     @property
     def callback(self) -> Callable[[Progress], bool] | None:
-        """For the path; None without receivers, so that no progress is computed."""
-        return self._reached if self._watchers else None
+        """For the path; None if nobody follows it, so that no progress is computed."""
+        return self._reached if self._verbose or self._tasks else None
 
     def polishing(self, rank: int) -> None:
         """Called when the path is done and its solution at ``rank`` is polished."""
-        for watcher in self._watchers:
-            watcher.polishing(rank)
+        self._print_last()
+        if self._tasks:
+            self._tasks.polishing(rank)
 
     def ended(self) -> None:
         """Called when the estimator is fitted."""
-        for watcher in self._watchers:
-            watcher.ended()
+        if self._tasks:
+            self._tasks.ended()
 
     def _reached(self, progress: Progress) -> bool:
-        answers = [watcher(progress) for watcher in self._watchers]  # all of them are called
-        return any(answers)
+        if self._last is not None and progress.rank != self._last.rank:
+            self._print_last()
+        self._last = progress
+        return self._tasks is not None and self._tasks(progress)
 
-
-class Printer:
-    """Prints a line when a rank is finished."""
-
-    def __init__(self) -> None:
-        self.last: Progress | None = None
-
-    def __call__(self, progress: Progress) -> bool:
-        if self.last is not None and progress.rank != self.last.rank:
-            self._print(self.last)
-        self.last = progress
-        return False
-
-    def polishing(self, rank: int) -> None:
-        if self.last is not None:
-            self._print(self.last)
-
-    def ended(self) -> None: ...
-
-    @staticmethod
-    def _print(progress: Progress) -> None:
-        print(
-            f"[AutoNMF] rank {progress.rank:4d}  relative loss {progress.relative_loss:.6f}  "
-            f"{progress.seconds:.1f} s",
-            flush=True,
-        )
+    def _print_last(self) -> None:
+        """Print the rank that was finished."""
+        if self._verbose and self._last is not None:
+            rank, loss, seconds = self._last.rank, self._last.relative_loss, self._last.seconds
+            print(f"[AutoNMF] rank {rank:4d}  relative loss {loss:.6f}  {seconds:.1f} s", flush=True)
 
 
 class FitTasks:
@@ -105,7 +89,7 @@ class FitTasks:
         self._lowest = estimator.n_components if isinstance(estimator.n_components, int) else 1
         n_paths = options.n_starts if isinstance(options.init, str) else 1
         self._fit = estimator._init_callback_context(max_subtasks=n_paths + 1, sequential_subtasks=False)
-        self._next_id = n_paths
+        self._ids = count(n_paths)  # of tasks beside the first path of each initialisation
         self._begun: set[int] = set()  # initialisations
         self._paths: dict[int, _PathTask] = {}  # the running path of each initialisation
         self._polish: Any = None
@@ -127,8 +111,8 @@ class FitTasks:
             return self._stopped
 
     def polishing(self, rank: int) -> None:
-        self._end_paths()
-        self._polish = self._fit.subcontext(task_name="polish", task_id=self._new_id())
+        self._end_paths(self._paths)
+        self._polish = self._fit.subcontext(task_name="polish", task_id=next(self._ids))
         self._begin(self._polish, metadata={"rank": rank})
 
     def ended(self) -> None:
@@ -136,16 +120,13 @@ class FitTasks:
         self._end(self._fit, reconstruction_attributes={})
 
     def _begin_path(self, progress: Progress) -> _PathTask:
-        if self._in_turn:
-            self._end_paths()
-        elif progress.start in self._paths:
-            self._end_path(progress.start)
+        self._end_paths(self._paths if self._in_turn else self._paths.keys() & {progress.start})
         again = progress.start in self._begun  # where compression was unreliable, on X itself
         self._fit.max_subtasks += again
         self._begun.add(progress.start)
         task = self._fit.subcontext(
             task_name="path",
-            task_id=self._new_id() if again else progress.start,
+            task_id=next(self._ids) if again else progress.start,
             max_subtasks=progress.max_rank - self._lowest + 1,
         )
         self._begin(task)
@@ -154,28 +135,14 @@ class FitTasks:
 
     def _end_rank(self, path: _PathTask) -> None:
         if path.last is not None:
-            reached = path.last
-            self._end(
-                path.rank,
-                metadata={
-                    "rank": reached.rank,
-                    "relative_loss": reached.relative_loss,
-                    "seconds": reached.seconds,
-                },
-            )
+            names = ("rank", "relative_loss", "seconds")
+            self._end(path.rank, metadata={name: getattr(path.last, name) for name in names})
 
-    def _end_paths(self) -> None:
-        for start in list(self._paths):
-            self._end_path(start)
-
-    def _end_path(self, start: int) -> None:
-        path = self._paths.pop(start)
-        self._end_rank(path)
-        self._end(path.task)
-
-    def _new_id(self) -> int:
-        self._next_id += 1
-        return self._next_id - 1
+    def _end_paths(self, starts: Iterable[int]) -> None:
+        for start in list(starts):
+            path = self._paths.pop(start)
+            self._end_rank(path)
+            self._end(path.task)
 
     def _begin(self, task: Any, **more: Any) -> None:
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data, **more)
@@ -185,23 +152,22 @@ class FitTasks:
         self._stopped = self._stopped or stop
 
 
+@dataclass
 class _PathTask:
     """A running path and its current rank."""
 
-    def __init__(self, task: Any, lowest: int) -> None:
-        self.task, self.lowest = task, lowest
-        self.rank: Any = None  # the task of the rank
-        self.reached: int | None = None  # the lowest rank that has a task
-        self.last: Progress | None = None
+    task: Any
+    lowest: int
+    rank: Any = None  # the task of the rank
+    reached: float = inf  # the lowest rank that has a task
+    last: Progress | None = None
 
     def is_over(self, progress: Progress) -> bool:
         """Whether this progress is that of another search, begun after this one had ended."""
-        ended = self.reached is not None and self.reached <= self.lowest < progress.rank
-        return ended and progress.iteration == 1
+        return self.reached <= self.lowest < progress.rank and progress.iteration == 1
 
     def is_at_new_rank(self, progress: Progress) -> bool:
         """Whether a rank is reached for the first time: a vanished component may come back."""
-        if self.reached is not None and not self.lowest <= progress.rank < self.reached:
-            return False
-        self.reached = progress.rank
-        return True
+        new = self.last is None or self.lowest <= progress.rank < self.reached
+        self.reached = progress.rank if new else self.reached
+        return new

@@ -69,17 +69,7 @@ class Comparison:
         return next((one.method for one in self.answers if one.method.partition("-")[0] in RULES), None)
 
     def plot(self, ax: Axes | None = None) -> AgreementDisplay:
-        """Draw the answers side by side.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw. Default: a new figure.
-
-        Returns
-        -------
-        AgreementDisplay
-        """
+        """Draw the answers side by side, in ``ax`` or a new figure."""
         from autonmf.plotting import AgreementDisplay
 
         return AgreementDisplay.from_comparison(self).plot(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -20,14 +20,7 @@ from sklearn.utils.validation import _check_n_features, _num_samples, check_is_f
 from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
-from autonmf.data import (
-    Stored,
-    as_rows,
-    fill_masked_array,
-    is_stored,
-    open_stored,
-    refuse_non_matrix,
-)
+from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
 from autonmf.path import PathOptions, RankPath, find_loss, project_rows
@@ -214,12 +207,8 @@ class AutoNMF(
     def _project(self, X: Any, weights: Any = None) -> Array:
         X = self._check(X, reset=False)
         if is_dask(X):
-            return cast(
-                Array,
-                map_chunks(
-                    X, partial(_project_chunk, self.components_.T, self.beta_loss), self.n_components_
-                ),
-            )
+            project = partial(_project_chunk, self.components_.T, self.beta_loss)
+            return cast(Array, map_chunks(X, project, self.n_components_))
         data = as_rows(X, missing=self.missing, weights=weights)
         V = np.asfortranarray(self.components_.T, dtype=data.dtype)
         with one_pool():
@@ -262,28 +251,16 @@ class AutoNMF(
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
             X = self._check(X, reset=False)
-            options, known = self._options(), {"sample_weight": sample_weight, "weights": weights}
-            power = options.loss.weight_power
-            with open_data(X, missing=self.missing, power=power, **known) as opened:
-                refined = refine(opened, self.path_, rank, options)
-                other._set_factors(*refined, polished=True)
+            options = self._options()
+            with self._open(X, options, sample_weight, weights) as opened:
+                other._set_factors(*refine(opened, self.path_, rank, options), polished=True)
         return other
 
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
-        """Write one interactive page about this model, which works offline.
+        """Write one interactive page about this model to ``file``, which works offline.
 
-        Parameters
-        ----------
-        file : path
-            The page to write.
-        X : array, optional
-            The training data, for what the page says about its health and for maps.
-        **options
-            Those of `autonmf.report.write_report`: title, feature_names, image_shape, wavelengths, ...
-
-        Returns
-        -------
-        Path
+        X are the training data, for maps and a check of the data; ``options`` are those of
+        `autonmf.report.write_report`: title, feature_names, image_shape, wavelengths, ...
         """
         check_is_fitted(self)
         import autonmf.report
@@ -322,16 +299,20 @@ class AutoNMF(
             self, X, reset=reset, ensure_all_finite=False, accept_sparse=("csr", "csc"), dtype=dtypes
         )
 
+    def _open(self, X: Any, options: PathOptions, sample_weight: Any, weights: Any) -> Any:
+        power = options.loss.weight_power
+        return open_data(X, missing=self.missing, power=power, sample_weight=sample_weight, weights=weights)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
         X = self._check(X)
         options = self._options()
         watch = Watch(self, options, X, y)
-        known = {"sample_weight": sample_weight, "weights": weights}
-        with open_data(X, missing=self.missing, power=options.loss.weight_power, **known) as opened:
+        auto = isinstance(self.n_components, str) and self.n_components == "auto"
+        with self._open(X, options, sample_weight, weights) as opened:
             found = factorise(
                 opened,
                 replace(options, callback=watch.callback),
-                n_components=None if _is_auto(self.n_components) else cast("int | None", self.n_components),
+                n_components=None if auto else cast("int | None", self.n_components),
                 rule=self.rule,
                 tau=self.tau,
                 on_polish=watch.polishing,
@@ -354,21 +335,9 @@ class AutoNMF(
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 
     def _options(self) -> PathOptions:
+        given = vars(self)
         return PathOptions(
-            max_rank=self.max_rank,
-            beta_loss=self.beta_loss,
-            solver=self.solver,
-            grid=self.grid,
-            mu=self.mu,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            init=self.init,
-            n_starts=self.n_starts,
-            engine=self.engine,
-            missing=self.missing,
-            time_budget=self.time_budget,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            **{each.name: given[each.name] for each in fields(PathOptions) if each.name in given}
         )
 
     def _set_factors(self, W: Array, H: Array, loss: float, *, polished: bool) -> None:
@@ -384,8 +353,3 @@ def _project_chunk(V: Array, beta_loss: str | float, X: Any) -> Array:
     """W of a chunk of a Dask array."""
     dtype = np.float32 if X.dtype in (np.float16, np.float32) else np.float64
     return project_rows(X, np.asfortranarray(V, dtype=dtype), beta_loss).astype(dtype, copy=False)
-
-
-def _is_auto(n_components: Any) -> bool:
-    """Whether the data decide; another string is refused with the other values that are no number."""
-    return n_components is None or (isinstance(n_components, str) and n_components == "auto")

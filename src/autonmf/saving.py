@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from autonmf._types import Array, Lazy
+from autonmf._types import Lazy
 from autonmf.path import storage
 from autonmf.selection import RankEstimate
 
@@ -89,14 +89,10 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _describe_estimate(estimate: RankEstimate) -> dict[str, Any]:
-    return {
+    return vars(estimate) | {
         "rank": int(estimate.rank),
-        "rule": estimate.rule,
-        "why": estimate.why,
         "evidence": {name: column.tolist() for name, column in estimate.evidence.items()},
         "plausible": [int(rank) for rank in estimate.plausible],
-        "confidence": estimate.confidence,
-        "warnings": list(estimate.warnings),
     }
 
 
@@ -111,42 +107,32 @@ def _set_parameters(model: Any, found: Any) -> None:
 
 def _read_attributes(archive: storage.Archive, header: dict[str, Any]) -> dict[str, Any]:
     path = storage.read_path(archive, header["path"])
-    H = _read_components(archive, path.shape[1])
+    H = np.ascontiguousarray(archive.matrix("components"))
+    components, features = H.shape
+    if not components or features != path.shape[1]:
+        raise ValueError(f"its components do not match the {path.shape[1]} features of its path")
+    if not (H.min() >= 0 and H.max() < np.inf):
+        raise ValueError("its components are not finite and nonnegative")
+    variances = [storage.check_size(one) for one in storage.check_kind(header["explained_variance"], list)]
+    if len(variances) != components:
+        raise ValueError("it does not have a variance for each component")
     attributes = {
         "_path": Lazy.known(path),
         "components_": H,
-        "n_components_": len(H),
-        "n_features_in_": H.shape[1],
+        "n_components_": components,
+        "n_features_in_": features,
         "reconstruction_err_": storage.check_size(header["reconstruction_err"]),
-        "explained_variance_": _read_variances(header["explained_variance"], len(H)),
+        "explained_variance_": np.array(variances),
         "n_iter_": storage.check_count(header["n_iter"], 0),
         "polished_": storage.check_kind(header["polished"], bool),
         "rank_estimate_": _read_estimate(header["rank_estimate"]),
     }
-    names = header["feature_names"]
-    return attributes if names is None else attributes | {"feature_names_in_": _read_names(names, H.shape[1])}
-
-
-def _read_components(archive: storage.Archive, features: int) -> Array:
-    H = archive.matrix("components")
-    if not len(H) or H.shape[1] != features:
-        raise ValueError(f"its components do not match the {features} features of its path")
-    if not (H.min() >= 0 and H.max() < np.inf):
-        raise ValueError("its components are not finite and nonnegative")
-    return np.ascontiguousarray(H)
-
-
-def _read_variances(values: Any, components: int) -> Array:
-    variances = np.array([storage.check_size(value) for value in storage.check_kind(values, list)])
-    if len(variances) != components:
-        raise ValueError("it does not have a variance for each component")
-    return variances
-
-
-def _read_names(values: Any, features: int) -> Array:
-    if len(_read_texts(values)) != features:
-        raise ValueError("it does not have a name for each feature")
-    return np.array(values, dtype=object)
+    if header["feature_names"] is not None:
+        names = _read_texts(header["feature_names"])
+        if len(names) != features:
+            raise ValueError("it does not have a name for each feature")
+        attributes["feature_names_in_"] = np.array(names, dtype=object)
+    return attributes
 
 
 def _read_texts(values: Any) -> tuple[str, ...]:

@@ -47,12 +47,16 @@ class BlockResidual:
     @property
     def relative_p_stationarity(self) -> float:
         """`p_stationarity` divided by ‖B‖."""
-        return _ratio(self.p_stationarity, self.factor_norm)
+        return self._relative(self.p_stationarity, self.factor_norm)
 
     @property
     def relative_kkt(self) -> float:
         """`kkt` divided by ‖XC‖."""
-        return _ratio(self.kkt, self.product_norm)
+        return self._relative(self.kkt, self.product_norm)
+
+    @staticmethod
+    def _relative(residual: float, size: float) -> float:
+        return residual / size if size > 0 else np.inf if residual > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -129,23 +133,18 @@ def stationarity(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-    U, V : arrays of shape (n, r) and (m, r)
-        Nonnegative factors; zero columns are allowed.
-    lam, mu : float
-        λ and μ of eq. (1), in the units of X.
-    delta : float
-        Where ``gamma`` is not given, γ = τ + δ with the Lipschitz constant τ of the block.
+    X, U, V : arrays of shape (n, m), (n, r) and (m, r)
+        The data, which may be sparse, and nonnegative factors; zero columns are allowed.
+    lam, mu, delta : float
+        λ, μ and δ. Where ``gamma`` is not given, γ = τ + δ with the Lipschitz constant τ of the block.
     gamma : float or pair, optional
         γ of both blocks, or of U and V.
 
     Returns
     -------
     Stationarity
-        With `Stationarity.lam_interval`, the λ for which the conditions on the columns hold. A point of the
-        exact path is solved on a fixed set of columns: iterated to convergence (``budget="full"``), it is
-        P-stationary from 0 to its smallest breakpoint, while its ``lam`` is where the path *reached* it,
-        which can be larger.
+        A point of the exact path that was iterated to convergence (``budget="full"``) is P-stationary from 0
+        to its smallest breakpoint; its ``lam`` is where the path *reached* it, which can be larger.
 
     Examples
     --------
@@ -160,52 +159,38 @@ def stationarity(
     (True, True)
     """
     data = as_data(X)
-    U, V = _as_factors(U, V, data.shape, data.dtype)
+    U, V = _check_factors(U, V, data.shape, data.dtype)
     _check_constants(lam=lam, mu=mu, delta=delta)
-    gammas = gamma if isinstance(gamma, tuple) else (gamma, gamma)
     penalty = ColumnPenalty(lam)
+
+    def residual(block: Array, product: Array, gram: Array, gamma: float | None) -> BlockResidual:
+        if gamma is None:
+            gamma = lipschitz(gram, mu) + delta
+        if not 0 < gamma < np.inf:
+            raise ValueError(f"gamma must be positive, got {gamma}; a zero factor needs delta > 0")
+        G = gradient(block, product, gram, mu)
+        projected = projected_gradient(block, G)
+        active = block.any(axis=0)
+        downhill = np.maximum(-G[:, ~active], 0.0)
+        entering = np.einsum("ij,ij->j", downhill, downhill) / (2.0 * gamma)
+        leaving = penalty.breakpoints(np.einsum("ij,ij->j", block[:, active], block[:, active]), gamma)
+        return BlockResidual(
+            gamma=gamma,
+            p_stationarity=penalty.stationarity(block, G, gamma),
+            kkt=float(np.linalg.norm(projected)),
+            subgradient=float(np.linalg.norm(projected[:, active])),
+            factor_norm=float(np.linalg.norm(block)),
+            product_norm=float(np.linalg.norm(product)),
+            lam_interval=(float(entering.max(initial=0.0)), float(leaving.min(initial=np.inf))),
+        )
+
+    gammas = gamma if isinstance(gamma, tuple) else (gamma, gamma)
     return Stationarity(
         lam=lam,
-        U=_block(penalty, U, data.right(V), gram(V), mu, delta, gammas[0]),
-        V=_block(penalty, V, data.left(U), gram(U), mu, delta, gammas[1]),
+        U=residual(U, data.right(V), gram(V), gammas[0]),
+        V=residual(V, data.left(U), gram(U), gammas[1]),
         equal_supports=bool(np.array_equal(U.any(axis=0), V.any(axis=0))),
     )
-
-
-def _block(
-    penalty: ColumnPenalty,
-    block: Array,
-    product: Array,
-    gram: Array,
-    mu: float,
-    delta: float,
-    gamma: float | None,
-) -> BlockResidual:
-    if gamma is None:
-        gamma = lipschitz(gram, mu) + delta
-    if not 0 < gamma < np.inf:
-        raise ValueError(f"gamma must be positive, got {gamma}; a zero factor needs delta > 0")
-    G = gradient(block, product, gram, mu)
-    projected = projected_gradient(block, G)
-    active = block.any(axis=0)
-    downhill = np.maximum(-G[:, ~active], 0.0)
-    entering = np.einsum("ij,ij->j", downhill, downhill) / (2.0 * gamma)
-    leaving = penalty.breakpoints(np.einsum("ij,ij->j", block[:, active], block[:, active]), gamma)
-    return BlockResidual(
-        gamma=gamma,
-        p_stationarity=penalty.stationarity(block, G, gamma),
-        kkt=float(np.linalg.norm(projected)),
-        subgradient=float(np.linalg.norm(projected[:, active])),
-        factor_norm=float(np.linalg.norm(block)),
-        product_norm=float(np.linalg.norm(product)),
-        lam_interval=(float(entering.max(initial=0.0)), float(leaving.min(initial=np.inf))),
-    )
-
-
-def _ratio(residual: float, size: float) -> float:
-    if residual == 0:
-        return 0.0
-    return residual / size if size > 0 else np.inf
 
 
 # When the number of columns of a global minimiser is the nonnegative rank of its product
@@ -256,7 +241,7 @@ def rank_condition(U: Any, V: Any, *, lam: float, mu: float) -> RankCondition:
     U, V : arrays of shape (n, r) and (m, r)
         Nonnegative factors.
     lam, mu : float
-        λ and μ of eq. (1), in the units of X.
+        λ and μ.
 
     Examples
     --------
@@ -265,14 +250,10 @@ def rank_condition(U: Any, V: Any, *, lam: float, mu: float) -> RankCondition:
     >>> rank_condition(np.eye(4), np.eye(4), lam=3.0, mu=1.0).smallest_lam
     2.0
     """
-    U, V = _as_factors(U, V)
+    U, V = _check_factors(U, V)
     _check_constants(lam=lam, mu=mu)
-    return RankCondition(
-        columns=int(np.count_nonzero(U.any(axis=0) & V.any(axis=0))),
-        product_norm=float(np.sqrt(np.sum(gram(U) * gram(V)))),
-        lam=lam,
-        mu=mu,
-    )
+    norm = float(np.sqrt(np.sum(gram(U) * gram(V))))
+    return RankCondition(_count_components(U, V), norm, lam, mu)
 
 
 # A sufficient condition for the rank of a point to be the rank of the noiseless matrix
@@ -370,16 +351,14 @@ def exact_recovery(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-    U, V : arrays of shape (n, r) and (m, r)
-        Nonnegative factors.
+    X, U, V : arrays of shape (n, m), (n, r) and (m, r)
+        The data, which may be sparse, and nonnegative factors.
     noise : float
         η, a bound on the Frobenius norm of the noise. It must leave room for μ/2(‖U‖² + ‖V‖²).
     mu : float
-        μ of eq. (1), in the units of X.
+        μ.
     lam : float, optional
-        λ of eq. (1). Critical points do not depend on λ, so any λ will do; by default one is chosen from
-        the interval.
+        λ. Critical points do not depend on it, so any will do; by default one is chosen from the interval.
     rank : int, optional
         r. Default: the number of components that are nonzero in both factors.
     constants : {"paper", "sharp"}
@@ -403,10 +382,9 @@ def exact_recovery(
     [3]
     """
     data = as_data(X)
-    U, V = _as_factors(U, V, data.shape, data.dtype)
+    U, V = _check_factors(U, V, data.shape, data.dtype)
     _check_constants(noise=noise, mu=mu)
-    if rank is None:
-        rank = int(np.count_nonzero(U.any(axis=0) & V.any(axis=0)))
+    rank = _count_components(U, V) if rank is None else rank
     if rank < 1:
         raise ValueError(f"there is no rank to certify: rank = {rank}")
     sigma = _singular_value(data, rank)
@@ -455,7 +433,12 @@ def _singular_value(data: Data, index: int) -> float:
 # Factors as the checks need them
 
 
-def _as_factors(
+def _count_components(U: Array, V: Array) -> int:
+    """The number of components that are nonzero in both factors."""
+    return int(np.count_nonzero(U.any(axis=0) & V.any(axis=0)))
+
+
+def _check_factors(
     U: Any, V: Any, shape: tuple[int, int] | None = None, dtype: Any = np.float64
 ) -> tuple[Array, Array]:
     """(U, V) as nonnegative arrays with equally many columns, and the rows of X where its shape is given."""

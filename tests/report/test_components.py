@@ -26,8 +26,8 @@ from autonmf.report.components import (
     thin_axis,
     view_components,
 )
+from autonmf.report.contents import row_energies, row_residuals
 from autonmf.report.result import Factors
-from autonmf.report.statistics import row_energies, row_residuals
 
 SHADE = 0.51 / LEVELS + 0.51 / 255
 """Half a shade of grey, as LEVELS and as a byte."""

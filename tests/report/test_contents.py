@@ -111,7 +111,7 @@ def test_a_rank_that_was_asked_for(low_rank: np.ndarray) -> None:
     assert found.answer.headline == "4 components"
     assert "was given" in found.answer.why
     assert (found.chosen, found.rule, found.plausible, found.answer.confidence) == (None, None, (), "")
-    assert [view.rank for view in found.views] == [4, 5, 6]
+    assert [view["rank"] for view in found.views] == [4, 5, 6]
     assert found.evidence.panels == ("loss",)
 
 
@@ -119,7 +119,7 @@ def test_a_model_at_another_rank_of_the_path(fitted: AutoNMF, low_rank: np.ndarr
     found = contents(fitted.at_rank(5, low_rank), low_rank)
     assert (found.rank, found.chosen) == (5, 3)
     assert "has 5 components, as requested" in found.answer.why
-    assert [view.polished for view in found.views] == [view.rank == 5 for view in found.views]
+    assert [view["polished"] for view in found.views] == [view["rank"] == 5 for view in found.views]
 
 
 def test_components_that_are_not_needed() -> None:
@@ -127,8 +127,8 @@ def test_components_that_are_not_needed() -> None:
     with pytest.warns(UserWarning, match="1 of the 4 components vanished"):
         model = AutoNMF(n_components=4, max_rank=4, random_state=0).fit(X)
     found = contents(model, X)
-    assert [len(view.components) for view in found.views] == [3, 4]
-    fractions = [component["fraction"] for component in found.views[1].components]
+    assert [len(view["components"]) for view in found.views] == [3, 4]
+    fractions = [component["fraction"] for component in found.views[1]["components"]]
     assert fractions == pytest.approx([1 / 3] * 3 + [0.0])
 
 
@@ -181,10 +181,10 @@ def test_the_fit(result: Result, fitted: AutoNMF, low_rank: np.ndarray) -> None:
     lost = ((low_rank - fitted.transform(low_rank) @ fitted.components_) ** 2).sum(axis=1)
     lost /= (low_rank**2).sum(axis=1)
     samples = found[3].samples
-    assert samples.median == pytest.approx(1 - np.median(lost))
-    assert samples.quantiles[0] == pytest.approx(lost.max(), rel=1e-3)
-    assert samples.quantiles[-1] == pytest.approx(lost.min(), rel=1e-3)
-    assert samples.worst[0] == (f"s{np.argmax(lost)}", pytest.approx(1 - lost.max()))
+    assert samples["median"] == pytest.approx(1 - np.median(lost))
+    assert samples["quantiles"][0] == pytest.approx(lost.max(), rel=1e-3)
+    assert samples["quantiles"][-1] == pytest.approx(lost.min(), rel=1e-3)
+    assert samples["worst"][0] == (f"s{np.argmax(lost)}", pytest.approx(1 - lost.max()))
 
 
 def test_samples_of_zeros_have_no_fit(low_rank: np.ndarray) -> None:
@@ -192,15 +192,15 @@ def test_samples_of_zeros_have_no_fit(low_rank: np.ndarray) -> None:
     X[3] = 0.0
     result = Result.from_model(AutoNMF(max_rank=4, random_state=0).fit(X), X)
     assert "row 4" not in [
-        name for name, _ in compute_fits(result, choose_presentation(X.shape))[3].samples.worst
+        name for name, _ in compute_fits(result, choose_presentation(X.shape))[3].samples["worst"]
     ]
 
 
 def test_without_the_data_the_path_s_factors_are_shown(fitted: AutoNMF) -> None:
     found = contents(fitted)
-    assert not any(view.polished for view in found.views)
-    assert all(view.samples is None for view in found.views)
-    assert found.views[2].components[0]["fraction"] is not None
+    assert not any(view["polished"] for view in found.views)
+    assert all(view["samples"] is None for view in found.views)
+    assert found.views[2]["components"][0]["fraction"] is not None
 
 
 def test_with_the_data_the_model_s_own_components_are_shown(fitted: AutoNMF, low_rank: np.ndarray) -> None:
@@ -262,9 +262,9 @@ def test_noise_on_every_rank_stays_within_its_bytes(noise_path) -> None:
     presentation = choose_presentation((900, 120), map_shape=(30, 30))
     found = build_contents(result, presentation, recipe_from_model(AutoNMF()), "noise", 200_000)
     assert len(found.as_json()) < 200_000 + 20_000
-    assert {view.detail for view in found.views} == {"full", "small", None}
-    assert found.views[1].detail == "full"
-    assert found.form.blocks == {"full": 1, "small": 1}
+    assert {view["detail"] for view in found.views} == {"full", "small", None}
+    assert found.views[1]["detail"] == "full"
+    assert found.form["blocks"] == {"full": 1, "small": 1}
 
 
 def test_json_has_no_holes(fitted: AutoNMF, low_rank: np.ndarray) -> None:

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from autonmf.data import as_data
-from autonmf.report.health import Health, check_health, unknown_health
-from autonmf.report.statistics import compute_statistics
+from autonmf.report.health import Health, check_health, compute_statistics, unknown_health
 from autonmf.report.wording import percent
 
 

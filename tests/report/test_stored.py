@@ -15,8 +15,8 @@ from scipy import sparse
 from autonmf import AutoNMF
 from autonmf.data import Scaled, Streamed, streamed
 from autonmf.distributed import as_data
-from autonmf.report import statistics, write_report
-from autonmf.report.statistics import Statistics, compute_statistics
+from autonmf.report import health, write_report
+from autonmf.report.health import Statistics, compute_statistics
 
 Read = Callable[[Path], dict[str, Any]]
 
@@ -89,15 +89,15 @@ def test_a_fit_to_a_file_reports_on_it(kept: Any, tmp_path: Path, stored: Read) 
 
 
 def test_parts_put_together_are_the_whole(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = statistics.count_entries(as_data(counts))
-    monkeypatch.setattr(statistics, "SAMPLE_SIZE", 300)
-    parts = statistics.count_entries(as_data(counts))
+    whole = health.count_entries(as_data(counts))
+    monkeypatch.setattr(health, "SAMPLE_SIZE", 300)
+    parts = health.count_entries(as_data(counts))
     for name in ("nonzero", "smallest", "largest", "at_largest", "integers", "sparse"):
-        assert getattr(parts, name) == getattr(whole, name)
-    assert_array_equal(np.sort(whole.sample), np.sort(counts[counts > 0]))
-    assert len(parts.sample) <= 2 * 300
-    low, high = np.quantile(whole.sample, (0.4, 0.6))
-    assert low <= np.median(parts.sample) <= high
+        assert parts[name] == whole[name]
+    assert_array_equal(np.sort(whole["sample"]), np.sort(counts[counts > 0]))
+    assert len(parts["sample"]) <= 2 * 300
+    low, high = np.quantile(whole["sample"], (0.4, 0.6))
+    assert low <= np.median(parts["sample"]) <= high
 
 
 @pytest.mark.slow

@@ -268,8 +268,9 @@ def test_pictures(X: np.ndarray) -> None:
 def test_report(storage, X: np.ndarray, tmp_path) -> None:
     """The page counts missing entries apart from zeros, and fits samples by what is known of them."""
     pytest.importorskip("plotly")
+    from autonmf.report.contents import row_energies, row_residuals
+    from autonmf.report.health import compute_statistics
     from autonmf.report.result import Result
-    from autonmf.report.statistics import compute_statistics, row_energies, row_residuals
 
     model = masked().fit(storage(X))
     result = Result.from_model(model, storage(X))

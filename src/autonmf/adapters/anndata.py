@@ -72,18 +72,15 @@ def nmf(
     X = _find_matrix(adata, layer, whole=used is None)
     model = AutoNMF(random_state=random_state, **options)
     W = model.fit_transform(X if used is None else X[:, used])
-    V = model.components_.T
-    if used is not None:
-        everywhere = np.zeros((adata.n_vars, V.shape[1]), dtype=V.dtype)
-        everywhere[used] = V
-        V = everywhere
+    V = np.zeros((adata.n_vars, model.n_components_), dtype=model.components_.dtype)
+    V[... if used is None else used] = model.components_.T
     where = {
         "layer": layer,
         "mask_var": mask_var if mask_var is None or isinstance(mask_var, str) else "given",
     }
     adata = adata.copy() if copy else adata
     adata.obsm[key_added or "X_nmf"] = W
-    adata.varm[key_added or "NMF"] = np.ascontiguousarray(V)
+    adata.varm[key_added or "NMF"] = V
     adata.uns[key_added or "nmf"] = _make_record(model, where)
     return adata if copy else None
 

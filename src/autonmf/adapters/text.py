@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from autonmf.plotting.forms import score_features, top_features
-from autonmf.plotting.presentation import check_names, check_top
+from autonmf.plotting.presentation import check_names, check_top, score_features, top_features
 
 
 def top_words(
@@ -54,19 +51,16 @@ def top_words(
 
     estimator = model[-1] if isinstance(model, Pipeline) else model
     check_is_fitted(estimator, "components_")
-    names = _find_names(model, estimator) if feature_names is None else feature_names
+    names: Any = feature_names
+    if names is None and model is not estimator and len(model) > 1:
+        names = model[:-1].get_feature_names_out()
+    elif names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("pass feature_names, for example vectorizer.get_feature_names_out()")
     components = estimator.components_
     check_names(names, components.shape[1], "feature_names", "features")
     check_top(n_top, top_by)
     return [
         [str(names[i]) for i in top_features(scores, n_top)] for scores in score_features(components, top_by)
     ]
-
-
-def _find_names(model: Any, estimator: Any) -> Any:
-    if model is not estimator and len(model) > 1:
-        return np.asarray(model[:-1].get_feature_names_out())
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        raise ValueError("pass feature_names, for example vectorizer.get_feature_names_out()")
-    return np.asarray(names)

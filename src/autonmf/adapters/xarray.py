@@ -63,6 +63,11 @@ def nmf(
         shape = [data.sizes.get(name, model.n_components_) for name in dims]
         return xarray.DataArray(values.reshape(shape), dims=dims, coords=_select_coordinates(data, dims))
 
+    estimate = model.rank_estimate_
+    attributes: dict[str, Any] = {"n_components": model.n_components_}  # in types that netCDF can store
+    if estimate is not None:
+        attributes |= {"why": estimate.why, "warnings": "; ".join(estimate.warnings)}
+        attributes |= {} if estimate.confidence is None else {"confidence": estimate.confidence}
     return xarray.Dataset(
         {
             "activations": label(W, [*across, "component"]),
@@ -71,7 +76,7 @@ def nmf(
             "relative_loss": ("rank", model.path_.relative_losses),
         },
         coords={"component": np.arange(model.n_components_), "rank": model.path_.ranks},
-        attrs=_make_attributes(model),
+        attrs=attributes,
     )
 
 
@@ -101,13 +106,3 @@ def _select_coordinates(data: DataArray, dims: Sequence[Hashable]) -> Any:
     elsewhere = [name for name, coordinate in data.coords.items() if not set(coordinate.dims) <= set(dims)]
     first = {name: 0 for name in data.dims if name not in dims}
     return data.drop_vars(elsewhere).isel(first, drop=True).coords
-
-
-def _make_attributes(model: AutoNMF) -> dict[str, Any]:
-    """The rank and the reason, in types that netCDF can store."""
-    estimate = model.rank_estimate_
-    found: dict[str, Any] = {"n_components": model.n_components_}
-    if estimate is not None:
-        found |= {"why": estimate.why, "warnings": "; ".join(estimate.warnings)}
-        found |= {} if estimate.confidence is None else {"confidence": estimate.confidence}
-    return found

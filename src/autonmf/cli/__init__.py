@@ -18,19 +18,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: success; 1: a problem with the data or the disk; 2: a problem with the command; 130: interrupted.
     """
     try:
-        return _run(arguments)
+        from autonmf.cli import app
+
+        return app.run(arguments)
+    except ImportError as error:
+        if error.name not in ("click", "rich", "typer"):
+            raise
+        print(f'error: the command line needs {error.name}: pip install "autonmf[cli]"', file=sys.stderr)
+        return 1
     except KeyboardInterrupt:  # at the few moments when no command handles it
         print("error: interrupted", file=sys.stderr)
         return 130
-
-
-def _run(arguments: Sequence[str] | None) -> int:
-    try:
-        import rich  # noqa: F401
-        import typer  # noqa: F401
-    except ImportError as error:
-        print(f'error: the command line needs {error.name}: pip install "autonmf[cli]"', file=sys.stderr)
-        return 1
-    from autonmf.cli import app
-
-    return app.run(arguments)

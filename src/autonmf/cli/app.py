@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from autonmf.cli.arguments import Input, JsonOnly, Look, Output, Page, Search, Seed, expand_groups
-from autonmf.cli.console import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, escape_unencodable, say
+from autonmf.cli.console import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, say
 
 
 class _PlainFlags:
@@ -49,7 +50,9 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or type
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are printed in one line."""
     try:
-        escape_unencodable()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # for characters that its encoding lacks
         result = app(arguments, prog_name="autonmf", standalone_mode=False)
         sys.stdout.flush()
     except Failure as failure:

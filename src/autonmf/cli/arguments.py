@@ -171,8 +171,6 @@ class Search:
         rank = self.n_components
         if rank is not None and self.max_rank is not None and self.max_rank < rank:
             raise Failure(f"--n-components {rank} is too large: raise --max-rank {self.max_rank}", BAD_USAGE)
-        if self == Search(n_components=rank, seed=self.seed, checkpoint=self.checkpoint):
-            return  # nothing to check, so PathOptions need not be imported
         try:
             self.path_options()
             if rule := self.rule_options():

@@ -1,8 +1,7 @@
-"""What the command line prints: results on the standard output, messages on the standard error stream."""
+"""What the command line prints: results on the standard output, messages and progress on standard error."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import shutil
@@ -11,9 +10,16 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autonmf.io import ReadError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from autonmf.cli.arguments import Search
+    from autonmf.path import Progress
 
 BAD_DATA = 1
 BAD_USAGE = 2
@@ -81,8 +87,95 @@ def print_paragraph(text: str) -> None:
     print()
 
 
-def escape_unencodable() -> None:
-    """Print characters that the encoding of a stream lacks as escapes instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+NARROW = 50
+"""Terminals with fewer columns show only the rank and the remaining time."""
+
+WIDE = 90
+"""Terminals with this many columns also show the name and a bar."""
+
+OVERHEAD = 3.0
+"""An iteration at rank r costs as much as r + `OVERHEAD` components (docs/performance.md has timings)."""
+
+
+@contextmanager
+def show_progress(label: str, search: Search, *, quiet: bool = False) -> Iterator[Reporter]:
+    """A progress bar that disappears at the end; nothing without a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    off = quiet or not console.is_terminal or console.is_dumb_terminal
+    wide = console.width >= WIDE
+    name = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)) if wide else ()
+    state = TextColumn("{task.fields[state]}", markup=False)
+    columns = (*name, state, TimeElapsedColumn())
+    with Bar(*columns, console=console, transient=True, expand=wide, disable=off) as bar:
+        yield Reporter(bar, bar.add_task(label, total=1.0, state="preparing"), PathWork(search))
+
+
+class Reporter:
+    """Shows the rank, the relative loss and the remaining time of a factorisation."""
+
+    def __init__(self, bar: Bar, task: TaskID, work: PathWork) -> None:
+        self.bar, self.task, self.work = bar, task, work
+
+    def reached(self, progress: Progress) -> None:
+        """Called after each iteration on the path."""
+        self.bar.update(self.task, completed=self.work.fraction_done(progress))
+        seconds = self.bar.tasks[0].time_remaining if self.work.is_known else None
+        state = describe(progress, seconds, short=self.bar.console.width < NARROW)
+        self.bar.update(self.task, state=state)
+
+    def polishing(self, rank: int) -> None:
+        """Called when the path is done and its solution at ``rank`` is polished."""
+        self.bar.update(self.task, completed=1.0, state=f"polishing rank {rank}")
+
+
+class PathWork:
+    """The fraction of the work on a path that is done.
+
+    The work at a rank is its number of iterations, on the exact path the minimum that the solver makes there.
+    On the adaptive grid that number is not known: the fraction counts ranks, and tells nothing about time.
+    """
+
+    def __init__(self, search: Search) -> None:
+        options = search.path_options()
+        self.is_known = options.grid == "exact"
+        self._solver = options.make_solver()
+        self._lowest = search.n_components or 1
+        self._work: list[float] = []  # by rank
+
+    def fraction_done(self, progress: Progress) -> float:
+        """From 0 to 1, over all initialisations."""
+        if not self._work:
+            ranks = range(self._lowest, progress.max_rank + 1)
+            self._work = [0.0] * self._lowest
+            self._work += [(self._iterations(rank) + 1) * (rank + OVERHEAD) for rank in ranks]
+        rank, per_start = progress.rank, sum(self._work)
+        within = min(progress.iteration / (self._iterations(rank) + 1), 1.0) if rank else 1.0
+        left = sum(self._work[:rank]) + self._work[rank] * (1.0 - within)
+        left += (progress.n_starts - 1 - progress.start) * per_start
+        return max(1.0 - left / (per_start * progress.n_starts), 0.0)
+
+    def _iterations(self, rank: int) -> int:
+        return self._solver.budget(rank).fewest if self.is_known else 1
+
+
+def describe(progress: Progress, remaining: float | None, *, short: bool = False) -> str:
+    """The state of a path in a few words."""
+    parts = [f"rank {progress.rank}"]
+    if not short:
+        parts = [f"start {progress.start + 1} of {progress.n_starts}"] * (progress.n_starts > 1) + parts
+        parts.append(f"relative loss {progress.relative_loss:.2e}")
+    if remaining is not None:
+        parts.append(f"about {duration(remaining)} left")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits them."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"

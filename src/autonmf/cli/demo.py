@@ -16,7 +16,6 @@ from autonmf._types import Array
 from autonmf.cli.arguments import Search
 from autonmf.cli.console import print_json, print_paragraph
 from autonmf.cli.factorise import factorise
-from autonmf.cli.progress import show_progress
 from autonmf.datasets import load_swimmer, make_low_rank
 from autonmf.metrics import recovery_error
 
@@ -59,8 +58,20 @@ def run_demo(seed: int, as_json: bool) -> None:
         print_paragraph(INTRODUCTION)
     results = []
     for example in examples:
-        with show_progress(example.name, search, quiet=as_json) as reporter:
-            results.append(_list_figures(example, factorise(example.X, search, reporter)))
+        found = factorise(example.X, search, example.name, quiet=as_json)
+        results.append(
+            {
+                "data": example.name,
+                "shape": list(example.X.shape),
+                "true_rank": example.rank,
+                "rank": found.rank,
+                "why": found.why,
+                "relative_loss": found.relative_loss,
+                "recovery_error": example.error(found),
+                "n_iter": found.n_iter,
+                "seconds": round(found.seconds, 3),
+            }
+        )
     if as_json:
         print_json(results)
         return
@@ -83,20 +94,6 @@ def _make_examples(seed: int) -> list[Example]:
         Example("synthetic", X, 10, lambda found: recovery_error(U, found.W)),
         Example("Swimmer", images, 16, lambda found: recovery_error(true, found.H.T[unique])),
     ]
-
-
-def _list_figures(example: Example, found: Factorisation) -> dict[str, Any]:
-    return {
-        "data": example.name,
-        "shape": list(example.X.shape),
-        "true_rank": example.rank,
-        "rank": found.rank,
-        "why": found.why,
-        "relative_loss": found.relative_loss,
-        "recovery_error": example.error(found),
-        "n_iter": found.n_iter,
-        "seconds": round(found.seconds, 3),
-    }
 
 
 def _format_row(result: dict[str, Any]) -> str:

@@ -9,11 +9,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from autonmf.cli.arguments import STREAM, Input, Search
-from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_warnings, say
+from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_warnings, say, show_progress
 from autonmf.io import Table, read_matrix
 
 if TYPE_CHECKING:
-    from autonmf.cli.progress import Reporter
     from autonmf.fit import Factorisation
 
 COMMAND_ADVICE = {
@@ -73,8 +72,10 @@ def _open_standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def factorise(X: Any, search: Search, reporter: Reporter, *, missing: str = "error") -> Factorisation:
-    """Compute the path, choose the rank and polish the solution there.
+def factorise(
+    X: Any, search: Search, label: str, *, missing: str = "error", quiet: bool = False
+) -> Factorisation:
+    """Compute the path, choose the rank and polish the solution there, with a progress bar unless quiet.
 
     The same as `AutoNMF`, without scikit-learn, which takes a second to import.
     """
@@ -88,7 +89,8 @@ def factorise(X: Any, search: Search, reporter: Reporter, *, missing: str = "err
             f"use {min(X.shape)} or less",
             BAD_USAGE,
         )
-    with explain_errors("factorise the matrix"), print_warnings():
+    progress = show_progress(label, search, quiet=quiet)
+    with explain_errors("factorise the matrix"), print_warnings(), progress as reporter:
         options = search.path_options(callback=reporter.reached)
         try:
             data = as_data(X, missing=missing)
@@ -97,10 +99,7 @@ def factorise(X: Any, search: Search, reporter: Reporter, *, missing: str = "err
             for code, words in COMMAND_ADVICE.items():
                 message = message.replace(code, words)
             raise ValueError(message) from error
+        rule = search.rule_options()
         return fit.factorise(
-            OpenedData(data),
-            options,
-            n_components=rank,
-            on_polish=reporter.polishing,
-            **search.rule_options(),
+            OpenedData(data), options, n_components=rank, on_polish=reporter.polishing, **rule
         )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
+from codecs import StreamWriter, getwriter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from autonmf._types import Array
 from autonmf.cli.arguments import STREAM, Input, Output, Search
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
 from autonmf.cli.factorise import factorise, read
-from autonmf.cli.progress import show_progress
 from autonmf.io import Table
 
 if TYPE_CHECKING:
@@ -33,18 +32,18 @@ FILES = ("W.npy", "H.npy", "W.csv", "H.csv", "path.npz", "summary.json")
 def run_fit(source: Input, search: Search, output: Output) -> None:
     """Run the command; options and folder are checked before the work begins."""
     search.check()
-    folder = _check_folder(output)
+    folder, earlier = _check_folder(output)
     table = read(source, quiet=output.quiet)
     if folder is not None:
-        check_writable(folder.path)
-    with show_progress(source.name, search, quiet=output.quiet or output.json) as reporter:
-        found = factorise(table.X, search, reporter, missing=source.missing)
+        check_writable(folder)
+    silent = output.quiet or output.json
+    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
     for warning in found.estimate.warnings if found.estimate else ():
         say("warning", warning)
     summary = summarise(source, search, table, found)
     if folder is not None:
-        summary["folder"], summary["files"] = str(folder.path), list(FILES)
-        folder.write(table, found, summary)
+        summary |= {"folder": str(folder), "files": list(FILES)}
+        _write_results(folder, table, found, summary)
     if output.json:
         print_json(summary)
     elif output.out == STREAM:
@@ -54,7 +53,7 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
     elif output.quiet:
         print(found.rank)
     else:
-        print(*headline(source, table, found), *_details(found, folder), sep="\n")
+        print(*headline(source, table, found), *_details(found, folder, earlier), sep="\n")
 
 
 def summarise(source: Input, search: Search, table: Table, found: Factorisation) -> dict[str, Any]:
@@ -103,7 +102,7 @@ def headline(source: Input, table: Table, found: Factorisation) -> list[str]:
     ]
 
 
-def _details(found: Factorisation, folder: Folder | None) -> Iterator[str]:
+def _details(found: Factorisation, folder: Path | None, earlier: list[str]) -> Iterator[str]:
     yield f"relative loss {found.relative_loss:.3g}, {found.n_iter} iterations, {found.seconds:.1f} s"
     others = [rank for rank in found.estimate.plausible if rank != found.rank] if found.estimate else []
     if others:
@@ -113,72 +112,53 @@ def _details(found: Factorisation, folder: Folder | None) -> Iterator[str]:
     if folder is None:
         yield "Nothing was written: add --out FOLDER to save the factors."
         return
-    yield f"Written to {folder.path}: {', '.join(FILES)}"
-    if folder.replaced:
-        yield f"Overwritten: {', '.join(folder.replaced)}"
+    yield f"Written to {folder}: {', '.join(FILES)}"
+    if earlier:
+        yield f"Overwritten: {', '.join(earlier)}"
 
 
-def _check_folder(output: Output) -> Folder | None:
-    """The folder for the results; None if nothing is written. Earlier results need --force."""
-    path = output.out
-    if path == STREAM and output.json:
+def _check_folder(output: Output) -> tuple[Path | None, list[str]]:
+    """The folder for the results, or None, and the files of earlier results there, which need --force."""
+    folder = output.out
+    if folder == STREAM and output.json:
         raise Failure("--out - prints the components and --json a summary: choose one of them", BAD_USAGE)
-    if path is None or path == STREAM:
-        return None
-    with explain_errors(f"write to {path}"):
-        is_file = path.exists() and not path.is_dir()
-        replaced = tuple(name for name in FILES if (path / name).exists())
+    if folder is None or folder == STREAM:
+        return None, []
+    with explain_errors(f"write to {folder}"):
+        is_file = folder.exists() and not folder.is_dir()
+        earlier = [name for name in FILES if (folder / name).exists()]
     if is_file:
-        raise Failure(f"--out {path} is a file; name a folder", BAD_USAGE)
-    if replaced and not output.force:
+        raise Failure(f"--out {folder} is a file; name a folder", BAD_USAGE)
+    if earlier and not output.force:
         raise Failure(
-            f"{path} already has {', '.join(replaced)}: choose another folder, or add --force to overwrite "
+            f"{folder} already has {', '.join(earlier)}: choose another folder, or add --force to overwrite "
             "them",
             BAD_USAGE,
         )
-    return Folder(path, replaced)
+    return folder, earlier
 
 
-@dataclass(frozen=True)
-class Folder:
-    """The folder for results; each file in it is complete or missing."""
-
-    path: Path
-    replaced: tuple[str, ...]  # files of earlier results
-
-    def write(self, table: Table, found: Factorisation, summary: dict[str, Any]) -> None:
-        """Write all files, the summary last."""
-        rows = table.row_names or [f"row_{i}" for i in range(1, table.X.shape[0] + 1)]
-        for name, factor in (("W.npy", found.W), ("H.npy", found.H)):
-            with self._replace(name) as file:
-                np.save(_Stream(file), factor)
-        with self._open_text("W.csv") as stream:
-            _write_csv(stream, found.W, rows, _component_names(found))
-        with self._open_text("H.csv") as stream:
-            _write_components(stream, table, found)
-        with explain_errors(f"write {self.path / 'path.npz'}"):
-            found.path.save(self.path / "path.npz")
-        with self._open_text("summary.json") as stream:
-            stream.write(json.dumps(summary, indent=2) + "\n")
-
-    @contextmanager
-    def _replace(self, name: str) -> Iterator[IO[bytes]]:
-        with explain_errors(f"write {self.path / name}"), replace_file(self.path / name) as stream:
-            yield stream
-
-    @contextmanager
-    def _open_text(self, name: str) -> Iterator[IO[str]]:
-        with self._replace(name) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            yield text
-            text.detach()  # writes what is left, and does not close the stream
+def _write_results(folder: Path, table: Table, found: Factorisation, summary: dict[str, Any]) -> None:
+    """Write all files, the summary last; each is complete or missing."""
+    for name, factor in (("W.npy", found.W), ("H.npy", found.H)):
+        with _replace(folder / name) as stream:
+            # NumPy does not report a full disk when it sees that the stream is a file.
+            np.save(cast(Any, SimpleNamespace(write=stream.write)), factor)
+    rows = table.row_names or [f"row_{i}" for i in range(1, table.X.shape[0] + 1)]
+    with _replace(folder / "W.csv") as stream:
+        _write_csv(getwriter("utf-8")(stream), found.W, rows, _component_names(found))
+    with _replace(folder / "H.csv") as stream:
+        _write_components(getwriter("utf-8")(stream), table, found)
+    with explain_errors(f"write {folder / 'path.npz'}"):
+        found.path.save(folder / "path.npz")
+    with _replace(folder / "summary.json") as stream:
+        stream.write(json.dumps(summary, indent=2).encode() + b"\n")
 
 
-class _Stream:
-    """Hides that a stream is a file: NumPy does not report a full disk when it writes to a file directly."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.write = stream.write
+@contextmanager
+def _replace(file: Path) -> Iterator[IO[bytes]]:
+    with explain_errors(f"write {file}"), replace_file(file) as stream:
+        yield stream
 
 
 def check_writable(folder: Path) -> None:
@@ -189,7 +169,7 @@ def check_writable(folder: Path) -> None:
             pass
 
 
-def _write_components(stream: IO[str], table: Table, found: Factorisation) -> None:
+def _write_components(stream: IO[str] | StreamWriter, table: Table, found: Factorisation) -> None:
     """Write H as CSV, one component per line."""
     columns = table.column_names or [f"column_{j}" for j in range(1, table.X.shape[1] + 1)]
     _write_csv(stream, found.H, _component_names(found), columns)
@@ -199,7 +179,7 @@ def _component_names(found: Factorisation) -> list[str]:
     return [f"component_{k}" for k in range(1, found.rank + 1)]
 
 
-def _write_csv(stream: IO[str], values: Array, rows: list[str], columns: list[str]) -> None:
+def _write_csv(stream: IO[str] | StreamWriter, values: Array, rows: list[str], columns: list[str]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["", *columns])
     writer.writerows([label, *line.tolist()] for label, line in zip(rows, values, strict=True))

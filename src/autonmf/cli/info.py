@@ -59,11 +59,8 @@ def _find_version(library: str) -> str:
 def _describe_blas() -> str:
     """The linear algebra library of NumPy and SciPy, and its threads."""
     import scipy.linalg  # noqa: F401 (loads its BLAS)
+    from threadpoolctl import threadpool_info
 
-    try:
-        from threadpoolctl import threadpool_info
-    except ImportError:
-        return "unknown (threadpoolctl is not installed)"
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     described = (f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in pools)
     return "; ".join(dict.fromkeys(described)) or "unknown"

@@ -13,7 +13,6 @@ from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_option
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
 from autonmf.cli.factorise import factorise, read
 from autonmf.cli.fit import check_writable, headline, summarise
-from autonmf.cli.progress import show_progress
 from autonmf.io import Table
 
 if TYPE_CHECKING:
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
 def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     """Run the command; options and target are checked before the work begins."""
     search.check()
-    target = page.out or Path(f"{_stem(source)}-report.html")
+    stem = "standard-input" if source.file == STREAM else Path(source.name.removesuffix(".gz")).stem
+    target = page.out or Path(f"{stem}-report.html")
     _check_target(target, page)
     from autonmf.report.page import plotly_script, write_page
     from autonmf.report.result import Result
@@ -39,8 +39,8 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
         say("note", _describe_presentation(presentation))
     if target != STREAM:
         check_writable(target.parent)
-    with show_progress(source.name, search, quiet=page.quiet or page.json) as reporter:
-        found = factorise(table.X, search, reporter, missing=source.missing)
+    silent = page.quiet or page.json
+    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
     for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
         say("warning", warning)
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
@@ -61,12 +61,6 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
         lines.append(str(target) if page.quiet else written)
     for line in lines:
         print(line, file=sys.stderr if target == STREAM else sys.stdout)
-
-
-def _stem(source: Input) -> str:
-    if source.file == STREAM:
-        return "standard-input"
-    return source.file.name.removesuffix(".gz").rpartition(".")[0] or source.file.name
 
 
 def _check_target(target: Path, page: Page) -> None:

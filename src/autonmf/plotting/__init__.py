@@ -3,7 +3,7 @@
 Displays take plain arrays, so nothing here imports a path, a rule or an estimator. They need matplotlib.
 """
 
-from autonmf.plotting.components_display import ComponentsDisplay
+from autonmf.plotting.components import ComponentsDisplay
 from autonmf.plotting.displays import AgreementDisplay, PathDisplay, RankDisplay
 
 __all__ = ["AgreementDisplay", "ComponentsDisplay", "PathDisplay", "RankDisplay"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ MOST_RANKS = 50
 """Largest rank shown, unless the chosen or a plausible rank is larger."""
 
 
+@dataclass(eq=False, repr=False)
 class RankDisplay(Display):
     """The evidence of a rule at each rank, with the chosen and the plausible ranks marked.
 
@@ -66,35 +68,25 @@ class RankDisplay(Display):
     'rank 3 (rule: marginal)'
     """
 
-    axes_: dict[str, Axes]
+    evidence: Mapping[str, Array]
+    rank: int
+    _: KW_ONLY
+    plausible: Sequence[int] = ()
+    confidence: float | None = None
+    rule: str | None = None
 
-    def __init__(
-        self,
-        evidence: Mapping[str, Array],
-        rank: int,
-        *,
-        plausible: Sequence[int] = (),
-        confidence: float | None = None,
-        rule: str | None = None,
-    ) -> None:
-        if "rank" not in evidence:
-            raise ValueError(f"evidence needs a column 'rank', got {', '.join(evidence) or 'no columns'}")
-        self.evidence = {name: np.asarray(values) for name, values in evidence.items()}
-        self.rank = rank
-        self.plausible = tuple(plausible)
-        self.confidence = confidence
-        self.rule = rule
+    def __post_init__(self) -> None:
+        if "rank" not in self.evidence:
+            names = ", ".join(self.evidence) or "no columns"
+            raise ValueError(f"evidence needs a column 'rank', got {names}")
+        self.evidence = {name: np.asarray(values) for name, values in self.evidence.items()}
+        self.plausible = tuple(self.plausible)
 
     @classmethod
     def from_estimate(cls, estimate: Any) -> Self:
         """The display of a `RankEstimate`, from `select_rank` or a method of `autonmf.baselines`."""
-        return cls(
-            estimate.evidence,
-            estimate.rank,
-            plausible=estimate.plausible,
-            confidence=estimate.confidence,
-            rule=estimate.rule,
-        )
+        names = ("evidence", "rank", "plausible", "confidence", "rule")
+        return cls(**{name: getattr(estimate, name) for name in names})
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
@@ -160,6 +152,7 @@ class RankDisplay(Display):
 PANELS = ("loss", "lambda")
 
 
+@dataclass(eq=False, repr=False)
 class PathDisplay(Display):
     """The loss of each rank of a path, and its plateau: the interval of λ over which the path has that rank.
 
@@ -196,15 +189,15 @@ class PathDisplay(Display):
     [1, 2, 3, 4, 5, 6]
     """
 
-    axes_: dict[str, Axes]
+    ranks: Array
+    relative_losses: Array
+    plateaus: Array
+    _: KW_ONLY
+    rank: int | None = None
 
-    def __init__(
-        self, ranks: Array, relative_losses: Array, plateaus: Array, *, rank: int | None = None
-    ) -> None:
-        self.ranks = np.asarray(ranks)
-        self.relative_losses = np.asarray(relative_losses)
-        self.plateaus = np.asarray(plateaus, dtype=float).reshape(-1, 3)
-        self.rank = rank
+    def __post_init__(self) -> None:
+        self.ranks, self.relative_losses = np.asarray(self.ranks), np.asarray(self.relative_losses)
+        self.plateaus = np.asarray(self.plateaus, dtype=float).reshape(-1, 3)
 
     @classmethod
     def from_path(cls, path: Any, *, rank: int | None = None) -> Self:
@@ -214,9 +207,6 @@ class PathDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
         """The display of the path of a fitted `AutoNMF`, with its rank marked."""
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(estimator)
         return cls.from_path(estimator.path_, rank=int(estimator.n_components_))
 
     def plot(self, ax: Axes | None = None, *, panels: str | Sequence[str] = PANELS) -> Self:
@@ -317,9 +307,7 @@ class AgreementDisplay(Display):
     ) -> None:
         if ours is not None and ours not in ranks:
             raise ValueError(f"ours={ours!r} is not one of the methods: {', '.join(ranks) or 'none'}")
-        self.ranks = dict(ranks)
-        self.plausible = dict(plausible or {})
-        self.ours = ours
+        self.ranks, self.plausible, self.ours = dict(ranks), dict(plausible or {}), ours
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, ours: str | None = None) -> Self:
@@ -330,23 +318,8 @@ class AgreementDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw a row for each method, in ``ax`` or a new figure."""
-        self.ax_ = axes_or_new(ax, (5.4, 1.0 + 0.3 * len(self.ranks)))
-        self._rank_axis()
-        for row, method in enumerate(self.ranks):
-            self._draw_answer(row, method)
-        self.ax_.set_yticks(range(len(self.ranks)), list(self.ranks))
-        self.ax_.set_ylim(len(self.ranks) - 0.5, -0.5)
-        for label in self.ax_.get_yticklabels():
-            if label.get_text() == self.ours:
-                label.set(color=style_of(self.ax_).choice, fontweight="bold")
-        chosen = self.ranks[self.ours] if self.ours else None
-        if chosen is not None:
-            color = style_of(self.ax_).choice
-            self.ax_.axvline(chosen, color=color, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
-        return self
-
-    def _rank_axis(self) -> None:
-        ax = self.ax_
+        self.ax_ = ax = axes_or_new(ax, (5.4, 1.0 + 0.3 * len(self.ranks)))
+        choice = style_of(ax).choice
         open_frame(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
@@ -357,6 +330,16 @@ class AgreementDisplay(Display):
         else:
             whole_numbers(ax.xaxis)
             ax.set_xlim(0.5, max(shown, default=1) * 1.08 + 0.7)
+        for row, method in enumerate(self.ranks):
+            self._draw_answer(row, method)
+        ax.set_yticks(range(len(self.ranks)), list(self.ranks))
+        ax.set_ylim(len(self.ranks) - 0.5, -0.5)
+        if self.ours is not None:
+            label = ax.get_yticklabels()[list(self.ranks).index(self.ours)]
+            label.set(color=choice, fontweight="bold")
+            if (chosen := self.ranks[self.ours]) is not None:
+                ax.axvline(chosen, color=choice, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+        return self
 
     def _draw_answer(self, row: int, method: str) -> None:
         ax, style, rank = self.ax_, style_of(self.ax_), self.ranks[method]
@@ -384,11 +367,10 @@ def consecutive(ranks: Sequence[int]) -> list[tuple[int, int]]:
 
 def _log_axis(ax: Axes, low: int, high: int) -> None:
     """A log scale from ``low`` to ``high``, labelled at 1, 2, 5, 10, ..."""
-    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-    ticks = [step * 10**power for power in range(6) for step in (1, 2, 5)]
     ax.set_xscale("log")
     ax.set_xlim(0.8 * low, 1.35 * high)
-    ax.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite, isqrt
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -47,22 +47,6 @@ class Presentation:
         return _shorten(self.sample_names[index]) if self.sample_names else f"row {index + 1}"
 
 
-class PresentationOptions(TypedDict, total=False):
-    """The parameters of `choose_presentation`, for functions that pass them on."""
-
-    feature_names: Sequence[str] | Array | None
-    sample_names: Sequence[str] | Array | None
-    image_shape: tuple[int, int] | None
-    order: str
-    wavelengths: Any
-    frequencies: Any
-    map_shape: tuple[int, int] | None
-    kind: str | None
-    axis_label: str | None
-    n_top: int
-    top_by: str
-
-
 def choose_presentation(
     shape: tuple[int, int],
     *,
@@ -84,10 +68,12 @@ def choose_presentation(
         raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
     check_top(n_top, top_by)
     if wavelengths is None and frequencies is None and image_shape is None:
-        named = _axis_from_names(feature_names, kind)
-        wavelengths, axis_label = (named.values, axis_label or named.label) if named else (None, axis_label)
-    curves = map_shape if wavelengths is None else wavelengths
-    given = {"image": image_shape, "spectrum": curves, "template": frequencies, "words": feature_names}
+        named = None if isinstance(feature_names, str) else parse_axis(feature_names)
+        curves = kind in ("spectrum", "template")  # draw any numbers; by default, only measurements
+        if named is not None and (curves or (named.measured and kind is None)):
+            wavelengths, axis_label = named.values, axis_label or named.label
+    over = map_shape if wavelengths is None else wavelengths
+    given = {"image": image_shape, "spectrum": over, "template": frequencies, "words": feature_names}
     chosen = kind or next((form for form, value in given.items() if value is not None), "spectrum")
     if chosen not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
@@ -116,13 +102,6 @@ def choose_presentation(
         n_top=n_top,
         top_by=top_by,
     )
-
-
-def _axis_from_names(names: Any, kind: str | None) -> Axis | None:
-    """The numbers in feature names if they are measurements, or any numbers if curves are requested."""
-    axis = None if isinstance(names, str) else parse_axis(names)
-    asked = kind in ("spectrum", "template")
-    return axis if axis is not None and (asked or (axis.measured and kind is None)) else None
 
 
 def _check_axis(values: Any, m: int, parameter: str) -> Array:
@@ -220,3 +199,41 @@ def _match_names(form: re.Pattern[str], names: list[str]) -> Axis | None:
     known_after = after.casefold() in QUANTITIES | UNITS_AFTER
     known = known_after or (not after and before.casefold() in QUANTITIES)
     return Axis(values, after if known_after else before or after, known or not (before or after))
+
+
+FLOOR = -60.0
+"""Level in decibels below which nothing is drawn."""
+
+
+def decibels(components: Array) -> Array:
+    """20 log₁₀ of each component over its maximum, at least FLOOR."""
+    peaks = components.max(axis=1, keepdims=True)
+    relative = components / np.where(peaks > 0, peaks, 1.0)
+    return np.asarray(20.0 * np.log10(np.maximum(relative, 10.0 ** (FLOOR / 20.0))))
+
+
+def as_picture(values: Array, shape: tuple[int, int], order: str) -> Array:
+    """A vector as an image, with pixels along the rows ("C") or down the columns ("F")."""
+    picture: Array = values.reshape(shape, order=order)  # type: ignore[call-overload]
+    return picture
+
+
+def score_features(components: Array, top_by: str) -> Array:
+    """Scores by which the features of each component are ranked (r x m).
+
+    ``top_by="weight"``: the weight. ``"specificity"``: the weight times the fraction of the feature that
+    belongs to the component, with all components at unit norm.
+    """
+    if top_by == "weight":
+        return components
+    norms = np.linalg.norm(components, axis=1, keepdims=True)
+    unit = components / np.where(norms > 0, norms, 1.0)
+    total = unit.sum(axis=0)
+    return np.asarray(unit**2 / np.where(total > 0, total, 1.0))
+
+
+def top_features(scores: Array, n_top: int) -> Array:
+    """Indices of the highest scores of one component in decreasing order, without scores of zero."""
+    least = np.partition(scores, -n_top)[-n_top] if n_top < len(scores) else 0.0
+    some = np.flatnonzero((scores >= least) & (scores > 0))
+    return np.asarray(some[np.argsort(-scores[some], kind="stable")[:n_top]])

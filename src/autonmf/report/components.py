@@ -14,8 +14,14 @@ from scipy.optimize import linear_sum_assignment
 
 from autonmf._types import Array
 from autonmf.metrics import unit_columns
-from autonmf.plotting.forms import FLOOR, as_picture, decibels, score_features, top_features
-from autonmf.plotting.presentation import Presentation
+from autonmf.plotting.presentation import (
+    FLOOR,
+    Presentation,
+    as_picture,
+    decibels,
+    score_features,
+    top_features,
+)
 from autonmf.report.result import Factors
 
 MAX_SAMPLES = 3
@@ -33,21 +39,35 @@ class Detail(NamedTuple):
 FULL, SMALL = Detail("full", 128 * 128, 512), Detail("small", 32 * 32, 96)
 
 
+def describe_form(presentation: Presentation) -> dict[str, Any]:
+    """How components are drawn, and what is lost at each resolution."""
+    shape = presentation.image_shape if presentation.kind == "image" else presentation.map_shape
+    curves = presentation.kind in ("spectrum", "template")
+    details, axis = (FULL, SMALL), presentation.axis
+    return {
+        "kind": presentation.kind,
+        "axis_label": presentation.axis_label,
+        "axes": {d.name: thin_axis(axis, d.points).round(6).tolist() for d in details} if curves else {},
+        "map": curves and presentation.map_shape is not None,
+        "shape": shape,  # of a picture
+        "blocks": {d.name: block_side(shape, d.pixels) for d in details} if shape else {},
+        "thinned": {d.name: len(axis) > d.points for d in details} if curves else {},
+    }
+
+
 def view_components(
     factors: Factors, presentation: Presentation, reference: Array, detail: Detail
 ) -> list[dict[str, Any]]:
     """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model."""
-    views = []
     fractions, matches = energy_fractions(factors), match_components(factors.V, reference)
+    views = []
     for index, form in enumerate(_draw_forms(factors, presentation, detail)):
         match, cosine = matches[index]
-        views.append({
-            "fraction": fractions[index],
-            "match": match,
-            "cosine": cosine,
-            **form,
-            "samples": _top_samples(factors.U, index, presentation),
-        })  # fmt: skip
+        view = {"fraction": fractions[index], "match": match, "cosine": cosine, **form}
+        if factors.U is not None and presentation.sample_names is not None:
+            top = top_features(factors.U[:, index], MAX_SAMPLES)
+            view["samples"] = [presentation.sample(i) for i in top]
+        views.append(view)
     return views
 
 
@@ -117,14 +137,12 @@ def _draw_maps(
 ) -> dict[str, Any]:
     """Maps of the fraction of each sample that a component explains, and of its amounts in units of X."""
     assert presentation.map_shape is not None
-    map_of, amounts_of = (
-        as_picture(v, presentation.map_shape, presentation.order) for v in (fractions, amounts)
-    )
+    shape, order = presentation.map_shape, presentation.order
     return {
-        "map": encode_picture(map_of, detail.pixels),
+        "map": encode_picture(as_picture(fractions, shape, order), detail.pixels),
         "map_top": float(fractions.max()),
         "map_mean": float(fractions.mean()),
-        "amounts": encode_picture(amounts_of, detail.pixels),
+        "amounts": encode_picture(as_picture(amounts, shape, order), detail.pixels),
         "amounts_top": float(amounts.max()),
     }
 
@@ -133,12 +151,6 @@ def _list_terms(scores: Array, presentation: Presentation) -> list[tuple[str, fl
     """The top features, and their scores relative to the first."""
     top = top_features(scores, presentation.n_top)
     return [(presentation.feature(i), round(float(scores[i] / scores[top[0]]), 3)) for i in top]
-
-
-def _top_samples(U: Array | None, index: int, presentation: Presentation) -> list[str] | None:
-    if U is None or presentation.sample_names is None:
-        return None
-    return [presentation.sample(i) for i in top_features(U[:, index], MAX_SAMPLES)]
 
 
 LEVELS = 63

@@ -3,64 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from autonmf._threads import one_pool
 from autonmf._types import Array
-from autonmf.plotting.forms import as_picture
-from autonmf.plotting.presentation import Presentation
-from autonmf.report.components import (
-    FULL,
-    SMALL,
-    Detail,
-    block_side,
-    encode_picture,
-    thin_axis,
-    view_components,
-)
+from autonmf.data import Block, Data, sums_of_squares
+from autonmf.plotting.presentation import Presentation, as_picture
+from autonmf.report.components import FULL, SMALL, Detail, describe_form, encode_picture, view_components
 from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
 from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
-from autonmf.report.statistics import row_energies, row_residuals
 from autonmf.report.wording import percent
 
 IN_FULL = 0.7
 """Fraction of the space for components that full detail may use."""
-
-
-@dataclass(frozen=True)
-class RankView:
-    """The page at one rank."""
-
-    rank: int
-    polished: bool
-    explained_words: str
-    on_path_words: str | None  # the same on the path, if different
-    unexplained: float  # relative loss on the path
-    added_words: str | None
-    probability_words: str | None
-    sentence: str
-    samples: SampleFit | None
-    detail: str | None  # of the components: "full", "small", or None if they are left out
-    components: Sequence[dict[str, Any]] = ()
-    residual: str | None = None  # map of the residual of each sample
-    residual_top: float | None = None
-
-
-@dataclass(frozen=True)
-class Form:
-    """How components are drawn."""
-
-    kind: str
-    axis_label: str
-    axes: dict[str, tuple[float, ...]]  # of curves, by detail
-    map: bool
-    shape: tuple[int, int] | None  # of a picture
-    blocks: dict[str, int]  # side of the blocks of pixels that are averaged, by detail
-    thinned: dict[str, bool]  # whether curves have fewer points than there are features, by detail
 
 
 @dataclass(frozen=True)
@@ -74,9 +34,9 @@ class Contents:
     rule: str | None
     plausible: tuple[int, ...]
     answer: Answer
-    form: Form
+    form: dict[str, Any]  # how components are drawn
     evidence: Evidence
-    views: tuple[RankView, ...]
+    views: tuple[dict[str, Any], ...]  # the page at each rank
     health: Health
     recipe: Recipe
 
@@ -91,10 +51,14 @@ def build_contents(
     """Everything about a result; the components take at most ``max_bytes``."""
     fits, evidence = compute_fits(result, presentation), build_evidence(result)
     reference = result.factors(result.rank).V
-    heavy = fill_space(max_bytes, result.ranks_by_distance, lambda rank, detail: _build_heavy(
-        result, presentation, reference, fits[rank], rank, detail
-    ))  # fmt: skip
-    estimate = result.estimate
+
+    def show(rank: int, detail: Detail) -> dict[str, Any]:
+        components = view_components(result.factors(rank), presentation, reference, detail)
+        residual, top = fits[rank].residual.get(detail.name), fits[rank].residual_top
+        return {"detail": detail.name, "components": components, "residual": residual, "residual_top": top}
+
+    shown = fill_space(max_bytes, result.ranks_by_distance, show)
+    estimate, known = result.estimate, (result.path.shape, result.path.squared_norm)
     return Contents(
         title=title,
         shape=result.path.shape,
@@ -103,16 +67,13 @@ def build_contents(
         rule=None if estimate is None else estimate.rule,
         plausible=() if estimate is None else estimate.plausible,
         answer=build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence),
-        form=_build_form(presentation),
+        form=describe_form(presentation),
         evidence=evidence,
         views=tuple(
-            _build_view(result, rank, fits[rank], evidence, heavy.get(rank, {})) for rank in result.ranks
+            _view_rank(result, rank, fits[rank], evidence) | shown.get(rank, {"components": ()})
+            for rank in result.ranks
         ),
-        health=(
-            unknown_health(result.path.shape, result.path.squared_norm)
-            if result.data is None
-            else check_health(result.data)
-        ),
+        health=unknown_health(*known) if result.data is None else check_health(result.data),
         recipe=recipe,
     )
 
@@ -147,48 +108,22 @@ def _drop_none(value: Any) -> Any:
     return value
 
 
-def _build_heavy(
-    result: Result, presentation: Presentation, reference: Array, fit: Fit, rank: int, detail: Detail
-) -> dict[str, Any]:
-    return {
-        "detail": detail.name,
-        "components": view_components(result.factors(rank), presentation, reference, detail),
-        "residual": fit.residual.get(detail.name),
-        "residual_top": fit.residual_top,
-    }
-
-
-def _build_view(result: Result, rank: int, fit: Fit, evidence: Evidence, heavy: dict[str, Any]) -> RankView:
+def _view_rank(result: Result, rank: int, fit: Fit, evidence: Evidence) -> dict[str, Any]:
+    """The page at one rank, without its components."""
     probabilities = evidence.column("probability") if rank in evidence.ranks else None
     shown, on_path = percent(fit.explained), percent(1.0 - fit.unexplained)
-    return RankView(
-        rank=rank,
-        polished=result.factors(rank).polished,
-        explained_words=shown,
-        on_path_words=None if on_path == shown else on_path,
-        unexplained=fit.unexplained,
-        added_words=None if fit.added is None else percent(fit.added),
-        probability_words=probabilities.words[evidence.ranks.index(rank)] if probabilities else None,
-        sentence=describe_rank(evidence, rank),
-        samples=fit.samples,
-        **({"detail": None} | heavy),
-    )
-
-
-def _build_form(presentation: Presentation) -> Form:
-    shape = presentation.image_shape if presentation.kind == "image" else presentation.map_shape
-    curves = presentation.kind in ("spectrum", "template")
-    details = (FULL, SMALL)
-    axis = presentation.axis
-    return Form(
-        kind=presentation.kind,
-        axis_label=presentation.axis_label,
-        axes={d.name: tuple(thin_axis(axis, d.points).round(6).tolist()) for d in details} if curves else {},
-        map=curves and presentation.map_shape is not None,
-        shape=shape,
-        blocks={d.name: block_side(shape, d.pixels) for d in details} if shape else {},
-        thinned={d.name: len(axis) > d.points for d in details} if curves else {},
-    )
+    return {
+        "rank": rank,
+        "polished": result.factors(rank).polished,
+        "explained_words": shown,
+        "on_path_words": None if on_path == shown else on_path,
+        "unexplained": fit.unexplained,
+        "added_words": None if fit.added is None else percent(fit.added),
+        "probability_words": probabilities.words[evidence.ranks.index(rank)] if probabilities else None,
+        "sentence": describe_rank(evidence, rank),
+        "samples": fit.samples,
+        "detail": None,
+    }
 
 
 MAX_WORK = 3e10
@@ -202,23 +137,13 @@ N_WORST = 5
 
 
 @dataclass(frozen=True)
-class SampleFit:
-    """The explained fraction of the squared norm of each sample, over the samples that are not zero."""
-
-    quantiles: tuple[float, ...]  # of the unexplained fraction, from the worst sample to the best
-    low: float  # the 5 % quantile
-    median: float
-    worst: tuple[tuple[str, float], ...]  # names and explained fractions
-
-
-@dataclass(frozen=True)
 class Fit:
     """The fit at one rank."""
 
     explained: float  # 1 - ‖X - UVᵀ‖²/‖X‖² of the factors shown
     unexplained: float  # relative loss on the path, so that ranks compare; otherwise of the factors shown
     added: float | None  # decrease of the relative loss from the next smaller rank of the path
-    samples: SampleFit | None = None
+    samples: dict[str, Any] | None = None  # how well each sample is fitted: see `_summarise`
     residual: Mapping[str, str] = field(default_factory=dict)  # map of ‖x_i - V u_i‖, by detail
     residual_top: float | None = None  # its maximum
 
@@ -250,29 +175,49 @@ def _fit_samples(result: Result, presentation: Presentation) -> Iterator[tuple[i
         U, V, _ = result.factors(rank)
         assert U is not None
         residuals = row_residuals(result.data, U, V, energies)
-        summary = {"samples": _summarise(energies, residuals, presentation)}
-        yield rank, summary | _map_residual(residuals, presentation)
+        found: dict[str, Any] = {"samples": _summarise(energies, residuals, presentation)}
+        if presentation.map_shape is not None:
+            roots = np.sqrt(residuals)
+            picture = as_picture(roots, presentation.map_shape, presentation.order)
+            found["residual"] = {each.name: encode_picture(picture, each.pixels) for each in (FULL, SMALL)}
+            found["residual_top"] = float(roots.max())
+        yield rank, found
 
 
-def _summarise(energies: Array, residuals: Array, presentation: Presentation) -> SampleFit:
+def _summarise(energies: Array, residuals: Array, presentation: Presentation) -> dict[str, Any]:
+    """The explained fraction of the squared norm of each sample, over the samples that are not zero."""
     some = np.flatnonzero(energies > 0)
     lost = np.clip(residuals[some] / energies[some], 0.0, 1.0)
     explained = 1.0 - lost
     quantiles = np.quantile(lost, np.linspace(1.0, 0.0, QUANTILES))
     worst = np.argsort(explained, kind="stable")[:N_WORST]
     low, median = np.quantile(explained, (0.05, 0.5))
-    return SampleFit(
-        quantiles=tuple(float(f"{value:.4g}") for value in quantiles),
-        low=float(low),
-        median=float(median),
-        worst=tuple((presentation.sample(int(some[i])), float(explained[i])) for i in worst),
-    )
+    return {
+        "quantiles": [
+            float(f"{value:.4g}") for value in quantiles
+        ],  # unexplained, from the worst to the best
+        "low": float(low),
+        "median": float(median),
+        "worst": [(presentation.sample(int(some[i])), float(explained[i])) for i in worst],
+    }
 
 
-def _map_residual(residuals: Array, presentation: Presentation) -> dict[str, Any]:
-    if presentation.map_shape is None:
-        return {}
-    roots = np.sqrt(residuals)
-    drawn = as_picture(roots, presentation.map_shape, presentation.order)
-    pictures = {detail.name: encode_picture(drawn, detail.pixels) for detail in (FULL, SMALL)}
-    return {"residual": pictures, "residual_top": float(roots.max())}
+def row_energies(data: Data) -> Array:
+    """‖x_i‖² of every sample."""
+    return np.asarray(sums_of_squares(data)[0])[:, 0]
+
+
+def row_residuals(data: Data, U: Array, V: Array, energies: Array) -> Array:
+    """‖x_i - V u_i‖² of every sample, given ‖x_i‖²."""
+    U, V = (np.asarray(factor, dtype=float) for factor in (U, V))
+    if not data.complete:
+        return np.asarray(data.map_blocks(_square_residuals, U, V)[0])[:, 0]
+    with one_pool():
+        products = np.asarray(data.right(np.asfortranarray(V, dtype=data.dtype)), dtype=float)
+        crossed = np.einsum("ij,ij->i", U, products)
+        fitted = np.einsum("ij,ij->i", U @ (V.T @ V), U)
+    return np.asarray(np.maximum(energies - 2.0 * crossed + fitted, 0.0))
+
+
+def _square_residuals(block: Block, U: Array, V: Array) -> tuple[Array, None]:
+    return np.square(block.residual(U, V)).sum(axis=1, keepdims=True), None

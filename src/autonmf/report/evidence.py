@@ -81,10 +81,13 @@ class Answer:
 
 def build_evidence(result: Result) -> Evidence:
     """The evidence for the chosen rank; only the losses if the rank was given."""
-    if result.estimate is None:
+    estimate = result.estimate
+    if estimate is None:
         table = {"rank": result.path.ranks, "loss": result.path.relative_losses}
     else:
-        table = _limit_probabilities(result.estimate)
+        table = estimate.evidence
+        if estimate.confidence is not None and "probability" in table:  # none is above the confidence
+            table = table | {"probability": np.minimum(table["probability"], estimate.confidence)}
     names = numeric_columns(table)
     drawn = default_columns({name: table[name] for name in names})
     panels = sorted(drawn, key=lambda name: PANELS.index(name) if name in PANELS else len(PANELS))
@@ -183,14 +186,6 @@ def _find_candidates(estimate: RankEstimate, evidence: Evidence) -> tuple[Candid
     found = zip(evidence.ranks, probabilities.values, probabilities.words, strict=True)
     likely = [Candidate(*one) for one in found if one[1]]
     return tuple(sorted(likely, key=lambda one: -(one.probability or 0.0))[:MAX_CANDIDATES])
-
-
-def _limit_probabilities(estimate: RankEstimate) -> dict[str, Array]:
-    """The evidence with no probability above the confidence."""
-    table = estimate.evidence
-    if estimate.confidence is None or "probability" not in table:
-        return table
-    return table | {"probability": np.minimum(table["probability"], estimate.confidence)}
 
 
 def _build_column(name: str, values: Array) -> Column:

@@ -1,16 +1,21 @@
-"""A check of the data: facts about X, and findings with advice."""
+"""A check of the data: facts about X, and findings with advice.
+
+X is read in a few passes. Sparse matrices stay sparse, and what is in a file or on a cluster is read in
+blocks of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from hashlib import blake2b
+from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from autonmf._types import Array
-from autonmf.data import Data
-from autonmf.report.statistics import Statistics, compute_statistics
+from autonmf.data import Block, Data, Scaled, sums_of_squares
 from autonmf.report.wording import count, percent, plain
 
 MOSTLY_ZERO, FEW_ZEROS = 0.9, 0.5
@@ -27,6 +32,12 @@ CLIPPED = 0.01
 
 FEW = 10
 """Number of rows or columns below which the choice of the rank is weak."""
+
+MAX_HASHED = 2_000_000
+"""Repeated rows are not searched for if there are more rows than this."""
+
+SAMPLE_SIZE = 1_000_000
+"""About the number of entries from which the median is computed."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +91,26 @@ def _list_facts(s: Statistics) -> Iterator[tuple[str, str]]:
 
 
 def _find_problems(s: Statistics) -> Iterator[Finding]:
-    yield from _check_zeros(s)
+    for number, noun, factor in ((s.zero_rows, "row", "W"), (s.zero_columns, "column", "H")):
+        if number:
+            yield Finding(
+                "note",
+                f"{count(number, noun)} {'is' if number == 1 else 'are'} zero, and so is {factor} there.",
+                "This is harmless.",
+            )
     yield from _check_scale(s)
-    yield from _check_storage(s)
+    if not s.sparse and s.zero_fraction > MOSTLY_ZERO:
+        yield Finding(
+            "note",
+            f"{percent(s.zero_fraction)} of the entries are zero, but X is stored as a dense array.",
+            "Pass scipy.sparse.csr_matrix(X) to save memory and time.",
+        )
+    if s.sparse and s.zero_fraction < FEW_ZEROS:
+        yield Finding(
+            "note",
+            f"X is stored as a sparse matrix, but only {percent(s.zero_fraction)} of its entries are zero.",
+            "Pass X.toarray(), which is smaller and faster.",
+        )
     if s.repeated_rows:
         repeat = "repeats" if s.repeated_rows == 1 else "repeat"
         yield Finding(
@@ -98,16 +126,6 @@ def _find_problems(s: Statistics) -> Iterator[Finding]:
         )
 
 
-def _check_zeros(s: Statistics) -> Iterator[Finding]:
-    for number, noun, factor in ((s.zero_rows, "row", "W"), (s.zero_columns, "column", "H")):
-        if number:
-            yield Finding(
-                "note",
-                f"{count(number, noun)} {'is' if number == 1 else 'are'} zero, and so is {factor} there.",
-                "This is harmless.",
-            )
-
-
 def _check_scale(s: Statistics) -> Iterator[Finding]:
     for energies, noun in ((s.row_energies, "row"), (s.column_energies, "column")):
         fraction = float(energies.max() / energies.sum())
@@ -118,7 +136,8 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
                 "and dominates the fit.",
                 f"Check it, or divide each {noun} by its norm so that all have the same weight.",
             )
-    decades = _decades(s.column_energies)
+    low, high = np.quantile(s.column_energies[s.column_energies > 0], (0.1, 0.99))
+    decades = float(np.log10(high / low))
     if decades > WIDE:
         yield Finding(
             "warning",
@@ -142,28 +161,138 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
         )
 
 
-def _check_storage(s: Statistics) -> Iterator[Finding]:
-    if not s.sparse and s.zero_fraction > MOSTLY_ZERO:
-        yield Finding(
-            "note",
-            f"{percent(s.zero_fraction)} of the entries are zero, but X is stored as a dense array.",
-            "Pass scipy.sparse.csr_matrix(X) to save memory and time.",
-        )
-    if s.sparse and s.zero_fraction < FEW_ZEROS:
-        yield Finding(
-            "note",
-            f"X is stored as a sparse matrix, but only {percent(s.zero_fraction)} of its entries are zero.",
-            "Pass X.toarray(), which is smaller and faster.",
-        )
-
-
-def _decades(energies: Array) -> float:
-    """Decades from the tenth to the ninety-ninth percentile of the positive energies."""
-    positive = energies[energies > 0]
-    low, high = np.quantile(positive, (0.1, 0.99))
-    return float(np.log10(high / low)) if low > 0 else 0.0
-
-
 def describe_shape(shape: tuple[int, int]) -> str:
     """``1,200 samples × 40 features``."""
     return f"{count(shape[0], 'sample')} × {count(shape[1], 'feature')}"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of a nonnegative n x m matrix; entries that are not stored are zero."""
+
+    nonzero: int
+    smallest: float  # positive entry
+    largest: float
+    at_largest: int  # number of entries equal to the largest
+    integers: bool
+    sample: Array  # evenly spaced positive entries
+    sparse: bool  # stored as a sparse matrix
+    shape: tuple[int, int]
+    dtype: str
+    row_energies: Array  # squared norms
+    column_energies: Array
+    repeated_rows: int | None  # rows equal to an earlier one; None if they were not searched for
+    missing: int  # missing entries, which are not counted above
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def zeros(self) -> int:
+        return self.size - self.missing - self.nonzero
+
+    @property
+    def zero_fraction(self) -> float:
+        return self.zeros / self.size
+
+    @property
+    def zero_rows(self) -> int:
+        return int(np.count_nonzero(self.row_energies == 0))
+
+    @property
+    def zero_columns(self) -> int:
+        return int(np.count_nonzero(self.column_energies == 0))
+
+    @property
+    def median(self) -> float:
+        """The median of the positive entries, or of a sample of them."""
+        return float(np.median(self.sample))
+
+    @property
+    def binary(self) -> bool:
+        """Whether the entries are zero and one other value."""
+        return self.smallest == self.largest
+
+
+def compute_statistics(data: Data) -> Statistics:
+    """Read every entry of X."""
+    rows, columns = (np.asarray(squares)[:, 0] for squares in sums_of_squares(data))
+    searched = len(rows) <= MAX_HASHED and not _is_transposed(data)
+    return Statistics(
+        **count_entries(data),
+        shape=data.shape,
+        dtype=str(data.dtype),
+        row_energies=rows,
+        column_energies=columns,
+        repeated_rows=_count_repeated(data, rows) if searched else None,
+        missing=0 if data.complete else int(data.map_blocks(_count_missing, None)[1]),
+    )
+
+
+def count_entries(data: Data) -> dict[str, Any]:
+    """What `Statistics` says about the entries of X, by name."""
+    if isinstance(data, Scaled) and _is_transposed(data):  # the same entries, which can be read
+        data = data.flip()
+    n, m = data.shape
+    blocks = data.map_blocks(_count_block, None, max(n * m // SAMPLE_SIZE, 1))[1]
+    columns = {name: [block[name] for block in blocks] for name in blocks[0]}
+    largest = max(columns["largest"])
+    return {
+        "nonzero": sum(columns["nonzero"]),
+        "smallest": min(columns["smallest"]),
+        "largest": largest,
+        "at_largest": sum(block["at_largest"] for block in blocks if block["largest"] == largest),
+        "integers": all(columns["integers"]),
+        "sample": np.concatenate(columns["sample"]),
+        "sparse": any(columns["sparse"]),
+    }
+
+
+def _count_block(block: Block, _: None, every: int) -> tuple[None, list[dict[str, Any]]]:
+    """The same for one block; every ``every``-th positive entry is sampled."""
+    X = block.read()
+    is_sparse = bool(sparse.issparse(X))
+    entries = X.data if is_sparse else X
+    positive = entries[entries > 0]
+    largest = float(positive.max(initial=0.0))
+    counts = {
+        "nonzero": positive.size,
+        "smallest": float(positive.min(initial=np.inf)),
+        "largest": largest,
+        "at_largest": int(np.count_nonzero(positive == largest)),
+        "integers": bool(np.equal(np.floor(positive), positive).all()),
+        "sample": positive[::every].copy(),
+        "sparse": is_sparse,
+    }
+    return None, [counts]
+
+
+def _is_transposed(data: Data) -> bool:
+    """Whether only the columns of X can be read, because that is how a file stores them."""
+    return isinstance(data, Scaled) and data.scaling.transposed
+
+
+def _count_missing(block: Block, _: None) -> tuple[None, int]:
+    weights = block.read_weights()
+    return None, 0 if weights is None else int(np.count_nonzero(weights == 0))
+
+
+def _count_repeated(data: Data, squares: Array) -> int:
+    """Count rows equal to an earlier one, comparing rows of equal norm only; zero rows do not count."""
+    _, group, sizes = np.unique(squares, return_inverse=True, return_counts=True)
+    suspects = (sizes[group] > 1) & (squares > 0)
+    if not suspects.any():
+        return 0
+    digests = data.map_blocks(_hash_rows, suspects[:, None])[0][suspects]
+    return len(digests) - len(np.unique(digests, axis=0))
+
+
+def _hash_rows(block: Block, suspects: Array) -> tuple[Array, None]:
+    """A digest of each suspected row as two integers, and zeros for the others."""
+    digests = np.zeros((len(suspects), 2), dtype=np.uint64)
+    where = np.flatnonzero(suspects)
+    if where.size:
+        for i, row in zip(where, np.ascontiguousarray(block.dense()[where]), strict=True):
+            digests[i] = np.frombuffer(blake2b(row.tobytes(), digest_size=16).digest(), dtype=np.uint64)
+    return digests, None

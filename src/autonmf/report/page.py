@@ -10,22 +10,16 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from autonmf._files import replace_file
-from autonmf.plotting.presentation import Presentation, PresentationOptions, choose_presentation
+from autonmf.plotting.presentation import Presentation, choose_presentation
 from autonmf.report.contents import Contents, build_contents
-from autonmf.report.evidence import Answer, Candidate, Evidence
-from autonmf.report.health import Health, describe_shape
+from autonmf.report.evidence import Candidate
+from autonmf.report.health import describe_shape
 from autonmf.report.result import Recipe, Result, recipe_from_model
 
 SCRIPTS = ("charts.js", "cards.js", "page.js")
-
-PAPER = (
-    "Yulin He and Ran Gu, Automatic Model-Order Selection for Nonnegative Matrix Factorization via Column "
-    "l2,0 Regularization (2026)"
-)
-
 
 MAX_BYTES = 7_900_000
 """Maximum size of a page."""
@@ -43,7 +37,7 @@ def write_report(
     *,
     X: Any = None,
     title: str | None = None,
-    **presentation: Unpack[PresentationOptions],
+    **presentation: Any,
 ) -> Path:
     """Write one self-contained interactive page about a fitted model, which works offline.
 
@@ -127,26 +121,55 @@ def plotly_script() -> str:
 
 def render(contents: Contents, plotly: str) -> str:
     """The HTML page; its policy allows only these scripts, by hash, and no requests."""
-    script = "\n".join(_read_template(name) for name in SCRIPTS)
-    ranks = [view.rank for view in contents.views]
-    parts = {
-        "policy": _build_policy(plotly, script),
-        "generator": escape(contents.recipe.versions.partition(",")[0]),
-        "title": escape(contents.title),
-        "style": _read_template("style.css"),
-        "subtitle": escape(_write_subtitle(contents)),
-        "answer": _render_answer(contents.answer, ranks),
+    answer, columns, health, recipe = (
+        contents.answer,
+        contents.evidence.columns,
+        contents.health,
+        contents.recipe,
+    )
+    ranks = [view["rank"] for view in contents.views]
+    visited = f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}"
+    rule = "" if contents.rule is None else f" · rule “{contents.rule}”"
+    levels = {"good": "OK", "note": "Note", "warning": "Warning"}
+    texts = {
+        "generator": recipe.versions.partition(",")[0],
+        "title": contents.title,
+        "subtitle": f"{describe_shape(contents.shape)} · {visited}{rule}",
+        "headline": answer.headline,
+        "confidence": answer.confidence,
         "last": str(len(ranks) - 1),
         "first": str(ranks.index(contents.rank)),
         "rank": str(contents.rank),
-        "evidence": _render_evidence(contents.evidence),
-        "health": _render_health(contents.health),
-        "code": _render_code(contents.recipe),
-        "footer": escape(
-            f"Written by {contents.recipe.versions}. This page works offline and sends no data. "
-            f"Method: {PAPER}."
+        "shell": recipe.shell or "",
+        "python": recipe.python,
+        "versions": recipe.versions,
+    }
+    script = "\n".join(_read_template(name) for name in SCRIPTS)
+    unsafe = {ord(sign): f"\\u{ord(sign):04x}" for sign in "&<>"}  # could close the element around JSON
+    parts = {name: escape(text) for name, text in texts.items()} | {
+        "hashes": " ".join(_hash(each) for each in (plotly, script)),
+        "style": _read_template("style.css"),
+        "why": _fill("<p>{}</p>", *(text for text in (answer.why, answer.fit) if text)),
+        "definitions": _fill('<p class="quiet">{}</p>', *filter(None, [answer.definitions])),
+        "no_confidence": "" if answer.confidence else " hidden",
+        "candidates": "".join(_render_candidate(one, ranks) for one in answer.candidates),
+        "warnings": _fill('<p class="finding warning"><b>Warning:</b> {}</p>', *answer.warnings),
+        "evidence_head": _fill('<th scope="col">{}</th>', *(column.label for column in columns)),
+        "evidence_rows": "".join(
+            f'<tr data-rank="{rank}"><th scope="row">{rank}</th>'
+            f"{_fill('<td>{}</td>', *(column.words[at] for column in columns))}</tr>"
+            for at, rank in enumerate(contents.evidence.ranks)
         ),
-        "contents": _escape_json(contents.as_json()),
+        "meanings": _fill(
+            "<dt>{}</dt><dd>{}</dd>", *((each.label, each.meaning) for each in columns if each.meaning)
+        ),
+        "findings": _fill(
+            '<p class="finding {}"><b>{}:</b> {} {}</p>',
+            *((one.level, levels[one.level], one.text, one.advice) for one in health.findings),
+        ),
+        "facts": _fill('<tr><th scope="row">{}</th><td>{}</td></tr>', *health.facts.items()),
+        "no_shell": "" if recipe.shell else " hidden",
+        "contents": contents.as_json().translate(unsafe),
         "plotly": plotly,
         "script": script,
     }
@@ -157,104 +180,21 @@ def _read_template(name: str) -> str:
     return (files("autonmf.report") / "template" / name).read_text(encoding="utf-8")
 
 
-def _build_policy(*scripts: str) -> str:
-    """The content security policy: these scripts, embedded pictures, no requests."""
-    hashes = " ".join(f"'sha256-{b64encode(sha256(s.encode()).digest()).decode()}'" for s in scripts)
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def _hash(script: str) -> str:
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
-def _escape_json(json: str) -> str:
-    """JSON that cannot close the element around it."""
-    return json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _write_subtitle(contents: Contents) -> str:
-    ranks = [view.rank for view in contents.views]
-    visited = f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}"
-    rule = "" if contents.rule is None else f" · rule “{contents.rule}”"
-    return f"{describe_shape(contents.shape)} · {visited}{rule}"
-
-
-def _render_answer(answer: Answer, ranks: list[int]) -> str:
-    why = "".join(f"<p>{escape(text)}</p>" for text in (answer.why, answer.fit) if text)
-    confidence = ""
-    if answer.confidence:
-        rows = "".join(_render_candidate(one, ranks) for one in answer.candidates)
-        confidence = (
-            f"<div><h3>Confidence</h3><p>{escape(answer.confidence)}</p>"
-            f'<ul class="candidates">{rows}</ul></div>'
-        )
-    why += f'<p class="quiet">{escape(answer.definitions)}</p>' if answer.definitions else ""
-    warnings = "".join(
-        f'<p class="finding warning"><b>Warning:</b> {escape(text)}</p>' for text in answer.warnings
-    )
-    return (
-        f'<h2 id="answer-title">{escape(answer.headline)}</h2>'
-        f'<div class="columns"><div><h3>Why this rank</h3>{why}</div>{confidence}</div>{warnings}'
-    )
+def _fill(form: str, *rows: str | tuple[str, ...]) -> str:
+    """The form once for each row, with its texts in the gaps."""
+    return "".join(form.format(*map(escape, [row] if isinstance(row, str) else row)) for row in rows)
 
 
 def _render_candidate(one: Candidate, ranks: list[int]) -> str:
-    gauge = ""
+    gauge = "<span></span>"
     if one.probability is not None:
         gauge = f'<span class="gauge"><span style="width:{100 * one.probability:.1f}%"></span></span>'
-    label = (
-        f"<span>rank {one.rank}</span>{gauge or '<span></span>'}"
-        f'<span class="likely">{escape(one.words)}</span>'
-    )
     off = "" if one.rank in ranks else " disabled"
-    return f'<li><button type="button" data-show="{one.rank}"{off}>{label}</button></li>'
-
-
-def _render_evidence(evidence: Evidence) -> str:
-    head = "".join(f'<th scope="col">{escape(column.label)}</th>' for column in evidence.columns)
-    body = "".join(
-        f'<tr data-rank="{rank}"><th scope="row">{rank}</th>'
-        + "".join(f"<td>{escape(column.words[at])}</td>" for column in evidence.columns)
-        + "</tr>"
-        for at, rank in enumerate(evidence.ranks)
-    )
-    meanings = "".join(
-        f"<dt>{escape(column.label)}</dt><dd>{escape(column.meaning)}</dd>"
-        for column in evidence.columns
-        if column.meaning
-    )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Table of the evidence"><table><thead>'
-        f'<tr><th scope="col">rank</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<dl class="meanings">{meanings}</dl>'
-    )
-
-
-def _render_health(health: Health) -> str:
-    findings = "".join(
-        f'<p class="finding {finding.level}">{_LEVELS[finding.level]}{escape(finding.text)}'
-        f"{' ' + escape(finding.advice) if finding.advice else ''}</p>"
-        for finding in health.findings
-    )
-    facts = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in health.facts.items()
-    )
-    return f'{findings}<table class="facts"><tbody>{facts}</tbody></table>'
-
-
-_LEVELS = {"good": "<b>OK:</b> ", "note": "<b>Note:</b> ", "warning": "<b>Warning:</b> "}
-
-
-def _render_code(recipe: Recipe) -> str:
-    blocks = [
-        ("Python", "code-python", recipe.python, ""),
-        ("At this rank", "code-now", "", ' id="code-rank"'),
-    ]
-    if recipe.shell is not None:
-        blocks.insert(0, ("On the command line", "code-shell", recipe.shell, ""))
-    return "".join(
-        f'<div class="code-title"><h3{mark}>{escape(title)}</h3>'
-        f'<button type="button" class="copy" data-copy="{name}" aria-label="Copy: {escape(title)}" hidden>'
-        f'Copy</button></div><pre id="{name}">{escape(text)}</pre>'
-        for title, name, text, mark in blocks
+        f'<li><button type="button" data-show="{one.rank}"{off}><span>rank {one.rank}</span>{gauge}'
+        f'<span class="likely">{escape(one.words)}</span></button></li>'
     )

@@ -13,19 +13,13 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Data
-from autonmf.distributed import as_data
+from autonmf.distributed import RowPartitioned, as_data
 from autonmf.fit import Factorisation
 from autonmf.path import RankPath
-from autonmf.report.statistics import close_data
 from autonmf.selection import RankEstimate
 
 SAME_ENERGY = 1e-3
 """Relative difference of squared norms above which X is not the training data."""
-
-LIBRARIES = ("autonmf", "numpy", "scipy", "scikit-learn")
-"""Libraries that results depend on."""
-
-UNSEEDED = "# random_state was not an integer, so another run may give a slightly different result"
 
 
 class Factors(NamedTuple):
@@ -56,7 +50,14 @@ class Result:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
-        data, W = (None, None) if X is None else _compute_weights(model, X)
+        with ExitStack() as stack:
+            data, W = None, None
+            if X is not None:
+                data = as_data(X, missing=model.missing)
+                stack.callback(_close, data)
+                _refuse_other_data(model, data)
+                W = np.asarray(model.transform(X))
+            stack.pop_all()  # the data stay open
         return cls(
             path=model.path_,
             estimate=model.rank_estimate_,
@@ -79,7 +80,7 @@ class Result:
         )
 
     def close(self) -> None:
-        close_data(self.data)
+        _close(self.data)
 
     @property
     def ranks(self) -> list[int]:
@@ -109,15 +110,10 @@ class Result:
         return float(loss / self.path.energy)
 
 
-def _compute_weights(model: Any, X: Any) -> tuple[Data, Array]:
-    """The training data, and W."""
-    with ExitStack() as stack:
-        data = as_data(X, missing=model.missing)
-        stack.callback(close_data, data)
-        _refuse_other_data(model, data)
-        W = np.asarray(model.transform(X))
-        stack.pop_all()  # the data stay open
-    return data, W
+def _close(data: Data | None) -> None:
+    """Release the workers that hold X, if there are any."""
+    if isinstance(data, RowPartitioned):
+        data.close()
 
 
 def _refuse_other_data(model: Any, data: Data) -> None:
@@ -149,12 +145,10 @@ class Recipe:
 def recipe_from_model(model: Any) -> Recipe:
     """The code that fits an `AutoNMF` with the parameters of this one."""
     defaults = inspect.signature(type(model).__init__).parameters
-    given = {}
-    for name, value in model.get_params(deep=False).items():
-        default = defaults[name].default
-        if value is not default and not (_is_literal(value) and value == default):
-            given[name] = value
-    return recipe_from_settings(given)
+    given = model.get_params(deep=False)
+    return recipe_from_settings({
+        name: value for name, value in given.items() if repr(value) != repr(defaults[name].default)
+    })  # fmt: skip
 
 
 def recipe_from_settings(
@@ -165,15 +159,12 @@ def recipe_from_settings(
     imports += [line for line in loading if line.startswith(("from ", "import "))]
     lines = [*imports, "", *(line for line in loading if line not in imports)]
     if not isinstance(given.get("random_state"), int):
-        lines.append(UNSEEDED)
+        lines.append("# random_state was not an integer, so another run may give a slightly different result")
+    literal = (type(None), bool, int, float, str)
     arguments = ", ".join(
-        f"{name}={repr(value) if _is_literal(value) else name}" for name, value in given.items()
+        f"{name}={repr(value) if isinstance(value, literal) else name}" for name, value in given.items()
     )
     lines.append(f"model = AutoNMF({arguments}).fit(X)")
-    libraries = [f"{library} {version(library)}" for library in LIBRARIES]
-    versions = ", ".join([*libraries, f"Python {platform.python_version()}"])
-    return Recipe("\n".join(lines), shell, versions)
-
-
-def _is_literal(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
+    versions = [f"{name} {version(name)}" for name in ("autonmf", "numpy", "scipy", "scikit-learn")]
+    versions.append(f"Python {platform.python_version()}")
+    return Recipe("\n".join(lines), shell, ", ".join(versions))
