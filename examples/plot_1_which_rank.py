@@ -44,8 +44,8 @@ plt.show()
 # An unclear rank
 # ---------------
 # The energies of twelve components decay until they vanish in the noise of the counts. The chosen rank is
-# where noise begins, but the last component is hardly above it. All shaded ranks are plausible, and the
-# warning says why.
+# where noise begins, but the last component is hardly above it: the confidence is low, and the warning says
+# why. Plausible ranks are shaded.
 
 rng = np.random.default_rng(0)
 strengths = np.geomspace(1.0, 0.05, 12)

@@ -50,8 +50,9 @@ plt.show()
 # %%
 # The number of notes
 # -------------------
-# Where notes share a harmonic, their magnitudes add only on average, so a longer recording gives a clearer
-# answer. Notes with a sharp attack would need an additional component for it; these notes swell slowly.
+# Where notes share a harmonic, their magnitudes add only on average. The magnitude of the background noise is
+# nowhere zero, so that it looks like a component of its own. The confidence is low for both reasons; the loss
+# has a break after five notes and the background.
 
 model = AutoNMF(random_state=0).fit(X)
 print(model.rank_estimate_)
@@ -61,12 +62,14 @@ plt.show()
 # %%
 # Spectra
 # -------
-# Each column is a component. The lowest strong line is the fundamental frequency.
+# We leave the background out: the path has every rank, and with X the solution is polished. Each column is a
+# component. The lowest strong line is the fundamental frequency.
 
-ComponentsDisplay.from_estimator(model, X, frequencies=frequencies).plot()
+notes = model.at_rank(len(KEYS), X)
+ComponentsDisplay.from_estimator(notes, X, frequencies=frequencies).plot()
 plt.show()
 
-for component in model.components_:
+for component in notes.components_:
     pitch = frequencies[component.argmax()]
     name = min(KEYS, key=lambda key: abs(KEYS[key] - pitch))
     print(f"{pitch:6.1f} Hz: {name}")
@@ -75,7 +78,7 @@ for component in model.components_:
 # Activations
 # -----------
 
-W = model.transform(X)
+W = notes.transform(X)
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for j, weights in enumerate(W.T):
     ax.fill_between(times, j, j + 0.9 * weights / weights.max(), linewidth=0.0)

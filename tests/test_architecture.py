@@ -31,7 +31,7 @@ LAYERS = (
     ("fit", "baselines"),  # the whole job; what we compare with
     ("selection",),  # from evidence to a rank
     ("path",),  # the search
-    ("solvers", "theory"),  # one step per algorithm, one driver; the paper's statements as checks
+    ("solvers",),  # one step per algorithm, one driver
     ("losses",),  # one object per loss
     ("model",),  # the mathematics that losses share
     ("datasets",),  # loaders

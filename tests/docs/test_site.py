@@ -19,7 +19,7 @@ for needed in ("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_gallery", "s
 
 ROOT = Path(__file__).parents[2]
 GENERATED = shutil.ignore_patterns("_build", "reference", "__pycache__")
-MODULES = ("autonmf", "autonmf.datasets", "autonmf.plotting", "autonmf.theory", "autonmf.report")
+MODULES = ("autonmf", "autonmf.datasets", "autonmf.plotting", "autonmf.report")
 NOT_IN_THE_REFERENCE = {"autonmf.__version__"}
 
 

@@ -106,12 +106,19 @@ def slow_noise_ratios(evidence: Evidence, drops: list[float]) -> list[float]:
     return [max(ratios[0], FIRST) if evidence.whitened.clipped else ratios[0], *ratios[1:]]
 
 
-def slow_fall(before: float, after: float) -> float:
-    """Decades from one noise ratio to the next, where that is noise: below 1 it is, above 1.3 not."""
-    if after >= NOISE_LIMIT:
-        return 0.0
-    part = min((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 1.0)
-    return part * max(math.log10(max(before, 1.0)) - math.log10(max(after, 1.0)), 0.0)
+def slow_falls(ratios: list[float]) -> list[float]:
+    """Decades from each noise ratio to the next, where that is noise: below 1 it is, above 1.3 not.
+
+    Where it first falls below 1.3 they are 0.2 at least.
+    """
+    falls, reached = [], False
+    for before, after in pairwise(ratios):
+        part = min(max((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 0.0), 1.0)
+        fall = part * max(math.log10(max(before, 1.0)) - math.log10(max(after, 1.0)), 0.0)
+        crosses = before > NOISE_LIMIT >= after
+        falls.append(max(fall, 0.2) if crosses and not reached else fall)
+        reached |= crosses
+    return falls
 
 
 def line_misfit(ranks: list[int], heights: list[float]) -> float:
@@ -148,7 +155,7 @@ def check_all_but_elbows(evidence: Evidence, features: Features) -> None:
     ratios = slow_noise_ratios(evidence, drops)
     assert_allclose(features.noise_ratio, ratios[1:], rtol=1e-9)
     assert_allclose(features.noise_ratio_before, ratios[:-1], rtol=1e-9)
-    assert_allclose(features.fall, [slow_fall(b, a) for b, a in pairwise(ratios)], rtol=1e-9, atol=1e-12)
+    assert_allclose(features.fall, slow_falls(ratios), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("gaps", [False, True])

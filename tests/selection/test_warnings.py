@@ -171,7 +171,6 @@ def test_weak_evidence_is_reported(evidence_of: Callable[..., Evidence]) -> None
     estimate = select_rank(evidence_of(drops, (2000, 1500)), "auto")
     assert estimate.rank == 2
     assert estimate.confidence < 0.5
-    assert len(estimate.plausible) > 20
     assert uncertain(estimate, "patterns above noise go on at higher ranks")
     assert len(estimate.warnings) == 1
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from autonmf.theory import rank_condition, stationarity
+from experiments.paper.statements import rank_condition, stationarity
 
 SEEDS = range(5)
 

@@ -13,10 +13,11 @@ from scipy.optimize import approx_fprime
 from autonmf.data import as_data
 from autonmf.data.factors import gram
 from autonmf.losses import Problem
-from autonmf.losses.frobenius import gradient, lipschitz, objective, projected_gradient, smooth_objective
+from autonmf.losses.frobenius import gradient, lipschitz, projected_gradient
 from autonmf.model.penalty import ColumnPenalty
 from autonmf.path.grids import breakpoints
 from autonmf.solvers.coordinate import proximal_update
+from experiments.paper.statements import objective, smooth_objective
 
 SEEDS = range(5)
 entries = st.floats(-2, 2, width=32).map(lambda x: round(x, 3))

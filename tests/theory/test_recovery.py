@@ -11,7 +11,7 @@ from scipy import sparse
 
 from autonmf import rank_path
 from autonmf.datasets import load_swimmer
-from autonmf.theory import exact_recovery
+from experiments.paper.statements import exact_recovery
 
 
 def blocks(seed: int, noise: float, rank: int = 3):

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from autonmf import rank_path
 from autonmf.datasets import make_low_rank
 from autonmf.model.penalty import ColumnPenalty
-from autonmf.theory import stationarity
+from experiments.paper.statements import stationarity
 
 SEEDS = range(5)
 MU = 0.3

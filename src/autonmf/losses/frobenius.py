@@ -403,18 +403,6 @@ def lipschitz(gram: Array, mu: float) -> float:
     return float(np.linalg.eigvalsh(gram)[-1]) + mu
 
 
-def smooth_objective(problem: Problem, U: Array, V: Array) -> float:
-    """F_μ(U, V), the first two terms of eq. (1), with the residual formed."""
-    ridge = float(np.sum(np.square(U)) + np.sum(np.square(V)))
-    return 0.5 * problem.data.squared_residual(U, V) + 0.5 * problem.mu * ridge
-
-
-def objective(problem: Problem, U: Array, V: Array) -> float:
-    """Φ(U, V) of eq. (1) at nonnegative factors, with the residual formed."""
-    penalty = problem.penalty
-    return smooth_objective(problem, U, V) + penalty.value(U) + penalty.value(V)
-
-
 def _multiply_right(data: Data, U: Any, V: Array) -> Any:
     return data.completed_at(U, V).right(V)
 

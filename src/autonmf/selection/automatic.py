@@ -141,17 +141,15 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
     if probabilities[best] < UNCERTAIN:
         plausible = plausible_ranks(probabilities)
-        which = (
-            f"{format_intervals(plausible)} are reasonable"
-            if len(plausible) > 1
-            else f"{rank} is the most probable"
-        )
+        which = f"{rank} is the most probable, but"
+        if len(plausible) > 1:
+            which = f"{format_intervals(plausible)} are reasonable, because"
         reason = (
             "patterns above noise go on at higher ranks"
             if features.noise_ratio[best] > NOISE_LIMIT
             else "the last components are close to what noise alone would show"
         )
-        found.append(f"the data do not determine one rank: {which}, because {reason}")
+        found.append(f"the data do not determine one rank: {which} {reason}")
     elif rank > 1 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
     if not evidence.complete:

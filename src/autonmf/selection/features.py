@@ -56,8 +56,8 @@ ELBOW_MISFIT = 0.01
 NOISE_LIMIT = 1.3
 """Noise ratios up to one are noise, those above this are not; in between it is doubtful."""
 
-LEAST_FALL = 0.1
-"""The fall at the first rank that may leave nothing but noise, at least: it decides where nothing else does."""
+LEAST_FALL = 0.2
+"""The fall at the first rank that may leave nothing but noise is at least this: it breaks ties."""
 
 FIRST = 10.0
 """The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away."""
@@ -140,7 +140,7 @@ def _falls(before: Array, after: Array) -> Array:
     decades = np.log10(np.maximum(before, 1.0)) - np.log10(np.maximum(after, 1.0))
     like_noise = np.clip((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 0.0, 1.0)
     falls = np.maximum(decades, 0.0) * like_noise
-    first = np.flatnonzero(after <= NOISE_LIMIT)[:1]
+    first = np.flatnonzero((before > NOISE_LIMIT) & (after <= NOISE_LIMIT))[:1]
     falls[first] = np.maximum(falls[first], LEAST_FALL)
     return np.asarray(falls)
 

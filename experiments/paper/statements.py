@@ -14,7 +14,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data import Data, as_data
 from autonmf.data.factors import gram
-from autonmf.losses.frobenius import Problem, gradient, lipschitz, objective, projected_gradient
+from autonmf.losses.frobenius import Problem, gradient, lipschitz, projected_gradient
 from autonmf.model.initial import randomized_svd
 from autonmf.model.penalty import ColumnPenalty
 
@@ -27,6 +27,18 @@ __all__ = [
     "rank_condition",
     "stationarity",
 ]
+
+
+def smooth_objective(problem: Problem, U: Array, V: Array) -> float:
+    """F_μ(U, V), the first two terms of eq. (1), with the residual formed."""
+    ridge = float(np.sum(np.square(U)) + np.sum(np.square(V)))
+    return 0.5 * problem.data.squared_residual(U, V) + 0.5 * problem.mu * ridge
+
+
+def objective(problem: Problem, U: Array, V: Array) -> float:
+    """Φ(U, V) of eq. (1) at nonnegative factors, with the residual formed."""
+    penalty = problem.penalty
+    return smooth_objective(problem, U, V) + penalty.value(U) + penalty.value(V)
 
 
 # How far a point is from the optimality conditions of eq. (1)
@@ -150,7 +162,7 @@ def stationarity(
     --------
     >>> from autonmf import rank_path
     >>> from autonmf.datasets import make_low_rank
-    >>> from autonmf.theory import stationarity
+    >>> from experiments.paper.statements import stationarity
     >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
     >>> path = rank_path(X, max_rank=5, budget="full", tol=1e-8, random_state=0)
     >>> point = path.at_rank(3)
@@ -246,7 +258,7 @@ def rank_condition(U: Any, V: Any, *, lam: float, mu: float) -> RankCondition:
     Examples
     --------
     >>> import numpy as np
-    >>> from autonmf.theory import rank_condition
+    >>> from experiments.paper.statements import rank_condition
     >>> rank_condition(np.eye(4), np.eye(4), lam=3.0, mu=1.0).smallest_lam
     2.0
     """
@@ -374,7 +386,7 @@ def exact_recovery(
     --------
     >>> from autonmf import rank_path
     >>> from autonmf.datasets import make_low_rank
-    >>> from autonmf.theory import exact_recovery
+    >>> from experiments.paper.statements import exact_recovery
     >>> X, U, V = make_low_rank(60, 40, rank=3, noise=1e-3, random_state=0)
     >>> path = rank_path(X, max_rank=5, random_state=0)
     >>> [point.rank for point in path.points
