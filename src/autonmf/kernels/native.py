@@ -37,7 +37,7 @@ for _suffix in _SUFFIXES.values():
     for _product in ("csr_times", "csr_transposed_times"):
         getattr(_library, f"{_product}_{_suffix}").argtypes = [_size] * 3 + [_pointer] * 5
         getattr(_library, f"{_product}_{_suffix}").restype = None
-    _sweeps = [_pointer, _size, _pointer, _size, _pointer, ctypes.c_int, ctypes.c_double, _pointer]
+    _sweeps = [_pointer, _size, _pointer, _size, _pointer, _size, ctypes.c_int, ctypes.c_double, _pointer]
     for _kind, _of_X in (("sparse", [_size] * 2 + [_pointer] * 3), ("dense", [_size] * 3 + [_pointer])):
         getattr(_library, f"kl_{_kind}_{_suffix}").argtypes = _of_X + _sweeps
         getattr(_library, f"kl_{_kind}_{_suffix}").restype = ctypes.c_double
@@ -114,13 +114,11 @@ def kl_sweeps(
     """See `autonmf.kernels.reference.kl_sweeps`. ``other`` must come from `pad_rows`."""
     (n, rank), dtype = block.shape, block.dtype
     dense = isinstance(X, np.ndarray)
-    if not (block.flags.f_contiguous and block.flags.writeable):
-        raise ValueError("the block is updated in place: it must be writeable and Fortran-ordered")
+    if not (n <= 1 or block.strides[0] == dtype.itemsize) or (sweeps and not block.flags.writeable):
+        raise ValueError("the block is updated in place: its columns must be writeable and contiguous")
     if not other.dtype == X.dtype == dtype:
         raise ValueError("the other factor must have the dtype of X and of the block")
     m = whole_vectors(X.shape[1], dtype)
-    if not dense and other.shape == (m, rank) and other.flags.f_contiguous:
-        other = pad_rows(other[: X.shape[1]], sparse=True)  # padded for dense blocks
     expected = (m, rank) if dense else (X.shape[1], whole_vectors(rank, dtype))
     if X.shape[0] != n or other.shape != expected or not (other.T if dense else other).flags.c_contiguous:
         raise ValueError(
@@ -132,7 +130,8 @@ def kl_sweeps(
         raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
     factors = (
         other.ctypes.data, m if dense else other.shape[1], sums.ctypes.data, rank if sums.ndim == 2 else 0,
-        block.ctypes.data, sweeps, tol, None if ratio is None else ratio.ctypes.data,
+        block.ctypes.data, block.strides[1] // dtype.itemsize, sweeps, tol,
+        None if ratio is None else ratio.ctypes.data,
     )  # fmt: skip
     if dense:
         X = np.ascontiguousarray(X)

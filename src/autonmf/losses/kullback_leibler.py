@@ -23,7 +23,7 @@ import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data, Scaling
+from autonmf.data import Block, Data, Scaling, Sparse, unscale
 from autonmf.data.blocks import cut_into_blocks
 from autonmf.data.factors import (
     append_column,
@@ -205,8 +205,7 @@ class CountState:
         """Sweeps over U and a multiplicative step on V, in one pass over X."""
         before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
         V = self.V if before is None else before.V_ahead
-        padded, sums = kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64)
-        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, V, padded, sums, count)
+        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, Given(V), count)
         loss = float(parts[-1, 0]) + self.problem.constant
         if before is not None and not loss <= best:
             return replace(self, momentum=None)._sweep_rows(count)
@@ -216,12 +215,10 @@ class CountState:
 
     def multiply(self) -> CountState:
         """The multiplicative step of Lee and Seung on U, then on V."""
-        rows, V = self.problem.rows, self.V
-        U = persist(rows.map_blocks(_multiply_block, self.U, V)[0])
-        parts = rows.map_blocks(
-            _sweep_and_sum_block, U, V, kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64), 0
-        )[1]
-        return CountState(self.problem, U, _multiply_V(V, parts, 1.0))
+        rows, given = self.problem.rows, Given(self.V)
+        U = persist(rows.map_blocks(_multiply_block, self.U, given)[0])
+        parts = rows.map_blocks(_sweep_and_sum_block, U, given, 0)[1]
+        return CountState(self.problem, U, _multiply_V(self.V, parts, 1.0))
 
     def merge(self) -> CountState:
         """The two components whose merger costs least, as one.
@@ -272,7 +269,7 @@ class CountState:
         Its rows are p = (Rw)₊ with R = X/λ - 1, a direction in which the loss falls, and arbitrary weights w.
         """
         w = np.random.default_rng(0).random((len(self.V), 1))
-        p = persist(self.problem.rows.map_blocks(_direction_block, self.U, self.V, w)[0])
+        p = persist(self.problem.rows.map_blocks(_direction_block, self.U, Given(self.V), w)[0])
         size = float(_sums(p)[0])
         if not size > 0.0:
             return self
@@ -384,14 +381,15 @@ class KullbackLeibler:
 
     def value(self, data: Data, U: Any, V: Array) -> float:
         U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
+        inner = unscale(data)
+        if isinstance(inner, Sparse) and inner.X.format == "csc":  # read it as it is stored
+            data, U, V = Scaling(transposed=True).apply(data), V, U
         constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
         return max(_evaluate(data, U, V) + constant, 0.0)
 
     def project(self, data: Data, V: Array) -> Projection:
         """W ≥ 0 minimising the loss, row by row; entries where no component has mass are left out."""
-        V = np.asfortranarray(V, dtype=np.float64)
-        sums = V.sum(axis=0)
-        W, loss = data.map_blocks(_project_block, None, V, kernels.pad_rows(V), sums)
+        W, loss = data.map_blocks(_project_block, None, Given(np.asfortranarray(V, dtype=np.float64)))
         constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
         return Projection(persist(W), max(float(loss) + constant, 0.0))
 
@@ -408,43 +406,67 @@ def _read_counts(block: Block, dtype: Any) -> tuple[Any, Array | None]:
     return X, weights
 
 
-def _sums_of(weights: Array | None, V: Array, sums: Array) -> Array:
-    """Σ_j ω_ij v_jk, which does not depend on the row where all entries count alike."""
-    return sums if weights is None else np.asarray(weights.astype(V.dtype, copy=False) @ V)
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The factor that stays as it is while the other one is updated, as the kernels read it."""
+
+    factor: Array  # Fortran-ordered
+
+    @cached_property
+    def sums(self) -> Array:
+        return _column_sums(self.factor)
+
+    @cached_property
+    def for_dense(self) -> Array:
+        return kernels.pad_rows(self.factor)
+
+    @cached_property
+    def for_sparse(self) -> Array:
+        return kernels.pad_rows(self.factor, sparse=True)
+
+    def sums_of(self, weights: Array | None) -> Array:
+        """Σ_j ω_ij v_jk, which does not depend on the row where all entries count alike."""
+        if weights is None:
+            return self.sums
+        return np.asarray(weights.astype(self.factor.dtype, copy=False) @ self.factor)
+
+    def sweep(
+        self, X: Any, weights: Array | None, U: Array, count: int, tol: float = 0.0, ratio: Any = None
+    ) -> float:
+        """Sweeps over U, in place; the loss after them without its constant. ``ratio`` gets x/λ."""
+        sums, padded = self.sums_of(weights), self.for_sparse if is_sparse(X) else self.for_dense
+        loss = kernels.kl_sweeps(X, padded, sums, U, count, tol, ratio)
+        return loss + float(_column_sums(U) @ sums if sums.ndim == 1 else np.sum(U * sums, dtype=np.float64))
+
+    def divide(self, X: Any, weights: Array | None, U: Array, count: int = 0) -> tuple[float, Any]:
+        """The loss after sweeps over U, in place, and X/λ; sparse if X is."""
+        entries = np.empty_like(X.data if is_sparse(X) else X, order="C")
+        loss = self.sweep(X, weights, np.asfortranarray(U), count, ratio=entries)
+        if is_sparse(X):
+            return loss, type(X)((entries, X.indices, X.indptr), shape=X.shape)
+        return loss, entries
 
 
 def _sweep(data: Any, block: Array, other: Array, count: int) -> tuple[Array, float]:
     """Sweeps over one factor, and the loss after them, without its constant."""
-    sums, padded = other.sum(axis=0, dtype=np.float64), kernels.pad_rows(other, sparse=data.sparse)
-    updated, loss = data.map_blocks(_sweep_block, block, other, padded, sums, count)
-    return updated, float(loss)
+    updated = np.array(block, order="F")
+    return updated, float(data.map_blocks(_sweep_block, updated, Given(other), count)[1])
 
 
-def _sweep_block(
-    block: Block, U: Array, V: Array, other: Array, sums: Array, count: int
-) -> tuple[Array, float]:
-    X, weights = _read_counts(block, U.dtype)
-    sums = _sums_of(weights, V, sums)
-    U = np.array(U, order="F")
-    loss = kernels.kl_sweeps(X, other, sums, U, count)
-    return U, loss + float(np.sum(U * sums, dtype=np.float64))
+def _sweep_block(block: Block, U: Array, given: Given, count: int) -> tuple[None, float]:
+    """Sweeps over U in place, and the loss after them."""
+    return None, given.sweep(*_read_counts(block, U.dtype), U, count)
 
 
-def _sweep_and_sum_block(
-    block: Block, U: Array, V: Array, other: Array, sums: Array, count: int
-) -> tuple[Array, Array]:
+def _sweep_and_sum_block(block: Block, U: Array, given: Given, count: int) -> tuple[Array, Array]:
     """Sweeps over U; the sums for a multiplicative step on V, and the loss before it in the last row."""
     X, weights = _read_counts(block, U.dtype)
-    sums = _sums_of(weights, V, sums)
     U = np.array(U, order="F")
-    loss, ratio = _sweep_with_ratio(X, other, sums, U, count)
+    loss, ratio = given.divide(X, weights, U, count)
     numerator = np.asarray(ratio.T @ U, dtype=np.float64)
     shape = numerator.shape
-    denominator = (
-        np.broadcast_to(U.sum(axis=0, dtype=np.float64), shape) if weights is None else weights.T @ U
-    )
-    last = np.full((1, shape[1]), loss + float(np.sum(U * sums, dtype=np.float64)))
-    return U, np.concatenate([numerator, denominator, last])
+    denominator = np.broadcast_to(_column_sums(U), shape) if weights is None else weights.T @ U
+    return U, np.concatenate([numerator, denominator, np.full((1, shape[1]), loss)])
 
 
 def _multiply_V(V: Array, parts: Array, power: float) -> Array:
@@ -453,51 +475,37 @@ def _multiply_V(V: Array, parts: Array, power: float) -> Array:
     return np.asfortranarray(V * _quotient(parts[:m], parts[m : 2 * m]) ** power, dtype=V.dtype)
 
 
-def _sweep_with_ratio(X: Any, other: Array, sums: Array, U: Array, count: int) -> tuple[float, Any]:
-    """Sweeps over U in place; Σ x log(x/λ) - x, and x/λ as a matrix like X."""
-    ratio = X.copy()
-    entries: Array = ratio.data if is_sparse(X) else ratio
-    return kernels.kl_sweeps(X, other, sums, U, count, 0.0, entries), ratio
-
-
-def _multiply_block(block: Block, U: Array, V: Array) -> tuple[Array, None]:
+def _multiply_block(block: Block, U: Array, given: Given) -> tuple[Array, None]:
     X, weights = _read_counts(block, U.dtype)
-    sums = _sums_of(weights, V, V.sum(axis=0, dtype=np.float64))
-    _, ratio = _sweep_with_ratio(X, kernels.pad_rows(V), sums, np.array(U, order="F"), 0)
-    return np.asfortranarray(U * _quotient(np.asarray(ratio @ V), sums), dtype=U.dtype), None
+    _, ratio = given.divide(X, weights, U)
+    quotient = _quotient(np.asarray(ratio @ given.factor), given.sums_of(weights))
+    return np.asfortranarray(U * quotient, dtype=U.dtype), None
 
 
-def _direction_block(block: Block, U: Array, V: Array, w: Array) -> tuple[Array, None]:
+def _direction_block(block: Block, U: Array, given: Given, w: Array) -> tuple[Array, None]:
     """(ω∘(X/λ - 1) w)₊."""
-    dtype = V.dtype
-    X, weights = _read_counts(block, np.float64)
-    U, V = (np.array(factor, dtype=np.float64, order="F") for factor in (U, V))
-    _, ratio = _sweep_with_ratio(X, kernels.pad_rows(V), V.sum(axis=0), U, 0)
+    X, weights = _read_counts(block, U.dtype)
+    _, ratio = given.divide(X, weights, U)
     counted = w.sum() if weights is None else weights @ w
-    return np.asfortranarray(np.maximum(np.asarray(ratio @ w) - counted, 0.0), dtype=dtype), None
+    return np.asfortranarray(np.maximum(np.asarray(ratio @ w) - counted, 0.0), dtype=U.dtype), None
 
 
 def _evaluate(data: Any, U: Any, V: Array) -> float:
     """The loss of given factors, without its constant."""
-    V = np.asfortranarray(V)
-    sums = V.sum(axis=0, dtype=np.float64)
-    return float(data.map_blocks(_loss_block, U, V, kernels.pad_rows(V), sums)[1])
+    return float(data.map_blocks(_loss_block, U, Given(np.asfortranarray(V)))[1])
 
 
-def _loss_block(block: Block, U: Array, V: Array, other: Array, sums: Array) -> tuple[None, float]:
-    return None, _sweep_block(block, U, V, other, sums, 0)[1]
+def _loss_block(block: Block, U: Array, given: Given) -> tuple[None, float]:
+    return _sweep_block(block, np.asfortranarray(U), given, 0)
 
 
-def _project_block(block: Block, _: None, V: Array, other: Array, sums: Array) -> tuple[Array, float]:
+def _project_block(block: Block, _: None, given: Given) -> tuple[Array, float]:
     X, weights = _read_counts(block, np.float64)
-    sums = _sums_of(weights, V, sums)
     rows = np.asarray(X.sum(axis=1), dtype=np.float64).reshape(-1, 1)
-    positive = np.maximum(np.broadcast_to(sums, (len(rows), V.shape[1])), 0.0)
-    W = np.asfortranarray(
-        rows / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny) * np.ones_like(positive)
-    )
-    loss = kernels.kl_sweeps(X, other, sums, W, PROJECTION_SWEEPS, PROJECTION_TOL)
-    return W, loss + float(np.sum(W * sums))
+    sums = np.broadcast_to(given.sums_of(weights), (len(rows), given.factor.shape[1]))
+    positive = np.maximum(sums.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    W = np.asfortranarray(rows / positive * np.ones(sums.shape))
+    return W, given.sweep(X, weights, W, PROJECTION_SWEEPS, PROJECTION_TOL)
 
 
 def _dispersion_block(block: Block, U: Array, V: Array) -> tuple[Array, Array]:
@@ -506,9 +514,10 @@ def _dispersion_block(block: Block, U: Array, V: Array) -> tuple[Array, Array]:
     Smaller means say nothing about the dispersion, and their χ² has heavy tails.
     """
     X, weights = block.read(), block.read_weights()
+    U, V = U.astype(np.float64), V.astype(np.float64)
     rows, sums = np.empty((len(U), 2), order="F"), np.zeros((len(V) + 1, 4))
     for part in row_blocks((len(U), len(V)), PIECE):
-        mu = U[part].astype(np.float64) @ V.T.astype(np.float64)
+        mu = U[part] @ V.T
         if weights is not None:
             mu *= weights[part] > 0
         large = mu >= 1.0
