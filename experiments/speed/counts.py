@@ -106,8 +106,10 @@ def measure_accuracy(X: Any, rank: int) -> tuple[float, float, float]:
 
 
 def measure_memory(X: Any) -> float:
-    """The peak of resident memory while a fit returns and its path is read, beyond X, which is there before,
-    and the factors of that path, as a fraction of X in float32."""
+    """The peak of resident memory until the path of a fit is read, as a fraction of X in float32.
+
+    X, which is there before, and the factors of that path, as they are returned, do not count.
+    """
     X = sparse.csr_matrix(X, dtype=np.float32)
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     AutoNMF(beta_loss=KL, max_rank=3, random_state=0).fit(X[:200])

@@ -39,8 +39,9 @@ from autonmf.losses.protocol import Projection
 from autonmf.model.components import split_strongest
 from autonmf.model.initial import draw_factors
 
-FIRST_STEPS = 3
-"""Multiplicative steps from a random point, which is far from any solution."""
+FIRST_STEPS, FIRST_SWEEPS = 3, 5
+"""Multiplicative steps from a random point, which is far from any solution, and sweeps before the path begins:
+with fewer the largest ranks explain less than the next ones, and have to be made again."""
 
 START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
 """Extrapolation (Ang and Gillis, 2019): its first factor β, how it and its limit grow, and how it shrinks."""
@@ -341,6 +342,8 @@ class KullbackLeibler:
             state = replace(state, U=persist(U))
         for _ in range(FIRST_STEPS if init == "random" else 0):
             state = state.multiply()
+        for _ in range(FIRST_SWEEPS):
+            state = state.sweep(2)
         state = state.balance()
         return state.U, state.V
 
