@@ -14,8 +14,8 @@ from autonmf.data.protocol import Data, RowBlocks, is_sparse, row_blocks
 from autonmf.data.scaling import Scaled, Scaling
 from autonmf.data.sparse import Sparse
 
-COUNT, ENTRIES = 16, 1 << 13
-"""Blocks: enough to keep a few threads busy to the end, each with at least so many entries."""
+COUNT, ENTRIES = 16, 1 << 14
+"""Blocks: enough to keep a few threads busy to the end, each with so many entries that threads pay."""
 
 
 class InBlocks(RowBlocks):

@@ -40,8 +40,8 @@ from autonmf.model.components import split_strongest
 from autonmf.model.initial import draw_factors
 
 FIRST_STEPS, FIRST_SWEEPS = 3, 5
-"""Multiplicative steps from a random point, which is far from any solution, and sweeps before the path begins:
-with fewer the largest ranks explain less than the next ones, and have to be made again."""
+"""Multiplicative steps from a random point, which is far from a solution, and sweeps before the path begins.
+With fewer, the largest ranks explain less than those below them, and have to be replaced."""
 
 START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
 """Extrapolation (Ang and Gillis, 2019): its first factor β, how it and its limit grow, and how it shrinks."""
@@ -225,18 +225,15 @@ class CountState:
         """The two components whose merger costs least, as one.
 
         w = w_j|h_j| + w_k|h_k| and h = (|w_j|h_j + |w_k|h_k)/(s_j + s_k), with s = |w||h|, keep the sums of
-        rows and columns that the two components have together.
+        rows and columns that the two components have together. Both get the same sum.
         """
         a, b = _sums(self.U), _sums(self.V)
         j, k = self.cheapest_pair()
-        s = a * b
-        total = s[j] + s[k] or 1.0
+        root = float(np.sqrt(a[j] * b[j] + a[k] * b[k])) or 1.0
         keep = [i for i in range(self.rank) if i not in (j, k)]
-        mix_U, mix_V = np.zeros((self.rank, 1)), np.zeros((self.rank, 1))
-        mix_U[[j, k], 0], mix_V[[j, k], 0] = (b[j], b[k]), (a[j] / total, a[k] / total)
-        U = _replace_columns(self.U, keep, mix_U)
-        V = _replace_columns(self.V, keep, mix_V)
-        return CountState(self.problem, persist(U), V).balance()
+        U = _merge_columns(self.U, keep, j, k, b[j] / root, b[k] / root)
+        V = _merge_columns(self.V, keep, j, k, a[j] / root, a[k] / root)
+        return CountState(self.problem, persist(U), V)
 
     def cheapest_pair(self) -> tuple[int, int]:
         """The pair whose merger raises the loss least, by `merger_costs`."""
@@ -579,12 +576,15 @@ def _spread_sums(factor: Array, sums: Array) -> Array:
     )
 
 
-def _replace_columns(factor: Any, keep: list[int], mixture: Array) -> Any:
-    return append_column(take_columns(factor, keep), map_rows(partial(_mix, mixture=mixture), factor))
+def _merge_columns(factor: Any, keep: list[int], j: int, k: int, of_j: float, of_k: float) -> Any:
+    """Some columns, and a combination of two others."""
+    mixing = np.eye(factor.shape[1])[:, [*keep, j]]
+    mixing[[j, k], -1] = of_j, of_k
+    return map_rows(partial(_mix, mixing=mixing), factor)
 
 
-def _mix(factor: Array, mixture: Array) -> Array:
-    return np.asfortranarray(factor @ mixture.astype(factor.dtype))
+def _mix(factor: Array, mixing: Array) -> Array:
+    return np.asfortranarray(factor @ mixing.astype(factor.dtype))
 
 
 def _gram_over(factor: Array, sums: Array) -> Array:

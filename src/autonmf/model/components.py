@@ -19,7 +19,6 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.factors import RemoteFactor, gram, take_columns
-from autonmf.data.protocol import squared_sum
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -52,7 +51,7 @@ def column_norms(factor: Any) -> Array:
     """‖U_j‖ for each column, in double precision: squares of large entries may not fit single precision."""
     if isinstance(factor, RemoteFactor):
         return np.sqrt(np.maximum(gram(factor).diagonal(), 0.0))
-    return np.sqrt([squared_sum(column) for column in factor.T])
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", factor, factor, dtype=np.float64)))
 
 
 class Merger(NamedTuple):

@@ -65,7 +65,9 @@ class SearchResult:
 
     def at_rank(self, rank: int) -> PathPoint:
         """The point at a rank that was visited."""
-        index = self.ranks.index(rank)
+        return self._to_point(self.ranks.index(rank))
+
+    def _to_point(self, index: int) -> PathPoint:
         point = self.solutions[index]
         if isinstance(point, Solution):
             with one_pool():
@@ -74,7 +76,7 @@ class SearchResult:
 
     def with_points(self) -> RankPath:
         """The path of X with the points of all ranks: the largest first, smaller ones fit where they were."""
-        points = [self.at_rank(rank) for rank in reversed(self.ranks)]
+        points = [self._to_point(index) for index in reversed(range(len(self.solutions)))]
         path = replace(self.path, points=tuple(reversed(points)))
         if not self.weighted:
             return path
@@ -93,7 +95,8 @@ class SearchResult:
         """With the greedy fallback where losses would rise; the best visits of such ranks say so."""
         replaced = {}
         self.with_points()
-        for index, point in enumerate(self.unscaler.make_monotone(map(self.at_rank, self.ranks))):
+        points = map(self._to_point, range(len(self.solutions)))
+        for index, point in enumerate(self.unscaler.make_monotone(points)):
             if point is not self.solutions[index]:
                 replaced[point.rank] = point.loss
                 self.solutions[index] = point
