@@ -264,10 +264,13 @@ class CountState:
     def grow(self) -> CountState:
         """With one more component, which the next sweep over V makes lower the loss.
 
-        Its rows are p = (Rw)₊ with R = X/λ - 1, a direction in which the loss falls, and arbitrary weights w.
+        Its rows are p = R₊ in one column of R = X/λ - 1, the one that exceeds the fit most: the loss falls in
+        that direction, since RᵀR₊ is positive there. Weighted sums of columns need not have such a direction.
         """
-        w = np.random.default_rng(0).random((len(self.V), 1))
-        p = persist(self.problem.rows.map_blocks(_direction_block, self.U, Given(self.V), w)[0])
+        rows, given = self.problem.rows, Given(self.V)
+        w = np.zeros((len(self.V), 1), dtype=self.V.dtype)
+        w[np.argmax(rows.map_blocks(_excess_block, self.U, given)[1])] = 1.0
+        p = persist(rows.map_blocks(_direction_block, self.U, given, w)[0])
         size = float(_sums(p)[0])
         if not size > 0.0:
             return self
@@ -287,7 +290,7 @@ class CountState:
 
     def split(self, rank: int) -> CountState:
         U, V = split_strongest(self.U, self.V, _sums(self.U) * _sums(self.V), rank)
-        return CountState(self.problem, U, V)
+        return replace(self, U=U, V=V, momentum=None)
 
     def balance(self) -> CountState:
         """Paired columns of equal sum, at rest."""
@@ -480,6 +483,15 @@ def _multiply_block(block: Block, U: Array, given: Given) -> tuple[Array, None]:
     _, ratio = given.divide(X, weights, U)
     quotient = _quotient(np.asarray(ratio @ given.factor), given.sums_of(weights))
     return np.asfortranarray(U * quotient, dtype=U.dtype), None
+
+
+def _excess_block(block: Block, U: Array, given: Given) -> tuple[None, Array]:
+    """Σ x (x/λ - 1)₊ of each column."""
+    X, weights = _read_counts(block, U.dtype)
+    _, ratio = given.divide(X, weights, U)
+    counts, entries = (X.data, ratio.data) if is_sparse(X) else (X, ratio)
+    entries[:] = counts * np.maximum(entries - 1.0, 0.0)
+    return None, np.asarray(ratio.sum(axis=0), dtype=np.float64).ravel()
 
 
 def _direction_block(block: Block, U: Array, given: Given, w: Array) -> tuple[Array, None]:
