@@ -9,8 +9,8 @@ are independent given V, and columns given U: both are updated by the same `auto
 weights ω of the entries, zero where one is missing, the loss is
 :math:`\sum\omega(x\log(x/\lambda)-x+\lambda)`: x becomes ωx, and the sums of a factor differ by row.
 
-Where the columns of X cannot be read (files, clusters), V takes the multiplicative step of Lee and Seung, or
-the square of it where that lowers the loss, from sums over blocks of rows, in the pass that updates U.
+Where the columns of X cannot be read (files, clusters), V takes a step from sums over blocks of rows, in the
+pass that updates U: the multiplicative step of Lee and Seung, or a power of it where that lowers the loss.
 """
 
 from __future__ import annotations
@@ -49,8 +49,14 @@ START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
 LEAST = 0.05
 """An extrapolated entry is at least this fraction of the entry."""
 
-POWER = 2.0
-"""Where only rows can be read, V takes this power of the multiplicative step unless that raises the loss."""
+POWER, LARGEST_POWER = 2.0, 4.0
+"""Where only rows can be read, V takes a power of the multiplicative step. It grows until the loss rises."""
+
+SINGLE = 0.2
+"""The part of such a step that comes from steps of single weights."""
+
+PASSES, FIRST_PASSES = 4, 60
+"""Passes over X in place of one iteration, and before the path begins, where only rows can be read."""
 
 SMALL_LOSS = 1e-3
 """Losses below this fraction of Σx are evaluated in double precision."""
@@ -176,8 +182,8 @@ class CountState:
         problem = self.problem
         if problem.columns is None:
             state = self
-            for _ in range(count):
-                state = state._sweep_rows(count)
+            for _ in range(PASSES):
+                state = state._sweep_rows(count, POWER)
             return state
         before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
         if before is None:
@@ -202,16 +208,17 @@ class CountState:
             return replace(self, momentum=None)
         return replace(self, U=U, V=V, known_loss=loss, momentum=Momentum(U, V, V, beta, limit))
 
-    def _sweep_rows(self, count: int) -> CountState:
-        """Sweeps over U and a multiplicative step on V, in one pass over X."""
+    def _sweep_rows(self, count: int, power: float) -> CountState:
+        """Sweeps over U and a step on V, in one pass; from the plain step where its power raised the loss."""
         before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
         V = self.V if before is None else before.V_ahead
         U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, Given(V), count)
         loss = float(parts[-1, 0]) + self.problem.constant
         if before is not None and not loss <= best:
-            return replace(self, momentum=None)._sweep_rows(count)
-        U, (plain, ahead) = persist(U), (_multiply_V(V, parts, power) for power in (1.0, POWER))
-        momentum = Momentum(U, plain, ahead, START, 1.0)
+            return replace(self, momentum=None)._sweep_rows(count, max(1.0, before.beta / SHRINK))
+        power = power if before is None else min(GROWTH * before.beta, LARGEST_POWER)
+        U, (plain, ahead) = persist(U), (_step_V(V, parts, power) for power in (1.0, power))
+        momentum = Momentum(U, plain, ahead, power, 1.0)
         return replace(self, U=U, V=plain, known_loss=loss, is_bound=True, momentum=momentum)
 
     def multiply(self) -> CountState:
@@ -342,7 +349,7 @@ class KullbackLeibler:
             state = replace(state, U=persist(U))
         for _ in range(FIRST_STEPS if init == "random" else 0):
             state = state.multiply()
-        for _ in range(FIRST_SWEEPS):
+        for _ in range(FIRST_SWEEPS if prepared.columns is not None else FIRST_PASSES // PASSES):
             state = state.sweep(2)
         state = state.balance()
         return state.U, state.V
@@ -469,13 +476,30 @@ def _sweep_and_sum_block(block: Block, U: Array, given: Given, count: int) -> tu
     numerator = np.asarray(ratio.T @ U, dtype=np.float64)
     shape = numerator.shape
     denominator = np.broadcast_to(_column_sums(U), shape) if weights is None else weights.T @ U
-    return U, np.concatenate([numerator, denominator, np.full((1, shape[1]), loss)])
+    counts, entries = (X.data, ratio.data) if is_sparse(X) else (X, ratio)
+    entries[:] = np.divide(entries * entries, counts, out=np.zeros_like(entries), where=counts > 0)
+    curvature = np.asarray(ratio.T @ (U * U), dtype=np.float64)
+    return U, np.concatenate([numerator, denominator, curvature, np.full((1, shape[1]), loss)])
 
 
 def _multiply_V(V: Array, parts: Array, power: float) -> Array:
     """The multiplicative step on V from the sums of `_sweep_and_sum_block`, or a power of it."""
     m = len(V)
     return np.asfortranarray(V * _quotient(parts[:m], parts[m : 2 * m]) ** power, dtype=V.dtype)
+
+
+def _step_V(V: Array, parts: Array, power: float) -> Array:
+    """A power of the multiplicative step on V, and to a small part the mean of the steps of single weights.
+
+    The loss is convex in V: means of steps that do not raise it do not raise it either. Multiplicative steps
+    leave weights near zero where they are; single ones do not.
+    """
+    m, rank = V.shape
+    g, s, q, old = parts[:m], parts[m : 2 * m], parts[2 * m : 3 * m], V.astype(np.float64)
+    ratio = _quotient(g, s)
+    single = np.where(g > s, old + _quotient(g, q) * (ratio - 1.0), _quotient(old * old * q, old * q + s - g))
+    single = old + (single - old) / rank
+    return np.asfortranarray((1.0 - SINGLE) * old * ratio**power + SINGLE * single, dtype=V.dtype)
 
 
 def _multiply_block(block: Block, U: Array, given: Given) -> tuple[Array, None]:
