@@ -109,7 +109,12 @@ def one_pool() -> Iterator[None]:
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """``[function(item) for item in items]``, over the threads that this process may use."""
+    return list(in_turn(function, items))
+
+
+def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """The results of `each`, one after another: what is not kept need not stay in memory."""
     items = list(items)
     if _pool.callers == 0 or _pool.threads == 1 or len(items) == 1:
-        return list(map(function, items))
-    return list(_pool.workers().map(function, items))
+        return map(function, items)
+    return _pool.workers().map(function, items)

@@ -115,12 +115,13 @@ def factorise(
         found = _search_with_weights(opened, options, found, time.monotonic() - began)
     estimate = None
     if n_components is None:
-        estimate = choose_rank(found.path, data, rule, tau=tau)
+        path = found.path if options.equilibrate else found.with_points()
+        estimate = choose_rank(path, data, rule, tau=tau)
         if options.loss is FROBENIUS and looks_like_counts(data):
             estimate = replace(estimate, warnings=(*estimate.warnings, COUNTS))
         point = _point_at(found, estimate.rank)
     else:
-        point = _nearest_point(found.path, n_components)
+        point = _nearest_point(found, n_components)
     if on_polish is not None:
         on_polish(int(point.V.shape[1]))
     polished = polish(found.view, point.U, point.V, options)
@@ -161,7 +162,7 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
         U, V = find(rank)
         weights = None
         if options.loss.reweighs and not opened.weighted:
-            weights = options.loss.reweigh(data, *find(_rank_of_noise(path)))
+            weights = options.loss.reweigh(data, *find(_rank_of_noise(path.ranks.tolist())))
         view = prepare(data, options, rank, np.random.default_rng(0), weights)
     return _project(opened, polish(view, U, V, options).V, options.loss)
 
@@ -170,7 +171,7 @@ def _search_with_weights(
     opened: OpenedData, options: PathOptions, found: SearchResult, spent: float
 ) -> SearchResult:
     """The search again with the weights that the noise around its solution suggests, if it suggests any."""
-    point = found.path.at_rank(_rank_of_noise(found.path))
+    point = found.at_rank(_rank_of_noise(found.ranks))
     with one_pool():
         weights = options.loss.reweigh(opened.data, point.U, point.V)
     left = None if options.time_budget is None else options.time_budget - spent
@@ -181,9 +182,9 @@ def _search_with_weights(
     return search(opened, again, keep_partial=False, weights=weights)
 
 
-def _rank_of_noise(path: RankPath) -> int:
+def _rank_of_noise(ranks: list[int]) -> int:
     """The rank around whose solution little else than noise is left."""
-    return int(max(path.ranks[path.ranks <= max(HIGH_RANK, path.ranks[0])]))
+    return max(rank for rank in ranks if rank <= max(HIGH_RANK, ranks[0]))
 
 
 class Polished(NamedTuple):
@@ -265,18 +266,18 @@ def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, i
     return replace(options, max_rank=int(first), min_rank=int(n_components))
 
 
-def _nearest_point(path: RankPath, n_components: int) -> PathPoint:
+def _nearest_point(found: SearchResult, n_components: int) -> PathPoint:
     """The solution at a given rank, or the largest one if components beyond it vanished by themselves."""
-    largest = path.points[-1]
-    if largest.rank >= n_components:
-        return path.at_rank(n_components)
+    largest = found.ranks[-1]
+    if largest >= n_components:
+        return found.at_rank(n_components)
     warnings.warn(
-        f"{n_components - largest.rank} of the {n_components} components vanished on the path and are zero; "
+        f"{n_components - largest} of the {n_components} components vanished on the path and are zero; "
         "for more of them raise max_rank, or try another random_state",
         UserWarning,
         stacklevel=4,
     )
-    return largest
+    return found.at_rank(largest)
 
 
 def _pad(V: Array, n_components: int | None) -> Array:

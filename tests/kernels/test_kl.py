@@ -47,7 +47,7 @@ def divergence(X: np.ndarray, U: np.ndarray, V: np.ndarray) -> float:
 def sweep(kernel: ModuleType, X: Any, U: np.ndarray, V: np.ndarray, count: int, tol: float = 0.0) -> Any:
     """The factor after some sweeps, and the loss that they report."""
     U, sums = U.copy(order="F"), V.sum(axis=0, dtype=float)
-    loss = kernel.kl_sweeps(X, kernel.pad_rows(V), sums, U, count, tol)
+    loss = kernel.kl_sweeps(X, kernel.pad_rows(V, sparse=sparse.issparse(X)), sums, U, count, tol)
     return U, loss + float(np.sum(U * sums, dtype=float))
 
 
@@ -86,7 +86,7 @@ def test_the_ratio_is_that_of_the_entries_and_their_fit(kernel: ModuleType, by_r
     sums = np.tile(V.sum(axis=0), (9, 1)) if by_row else V.sum(axis=0)
     stored = sparse.csr_matrix(X)
     for M, ratio in ((X, np.empty_like(X)), (stored, np.empty_like(stored.data))):
-        kernel.kl_sweeps(M, kernel.pad_rows(V), sums, U.copy(order="F"), 0, 0.0, ratio)
+        kernel.kl_sweeps(M, kernel.pad_rows(V, sparse=M is stored), sums, U.copy(order="F"), 0, 0.0, ratio)
         expected = X / (U @ V.T)
         assert_allclose(ratio, expected if M is X else expected[X > 0], rtol=1e-12)
 

@@ -151,6 +151,32 @@ def test_one_more_component_lowers_the_loss() -> None:
         assert state.loss < before
 
 
+def test_one_more_component_is_found_where_only_one_entry_exceeds_the_fit() -> None:
+    """Sums over a row with arbitrary weights are below the fit: they show no direction."""
+    X = np.full((30, 80), 0.99)
+    X[3] = 0.9
+    X[3, 5] = 3.0
+    state = CountProblem.of(as_data(X), np.float64).start(*(np.ones((n, 1), order="F") for n in X.shape))
+    grown = state.grow()
+    assert grown.rank == 2
+    assert divergence(X, grown.U, grown.V) < divergence(X, state.U, state.V)
+
+
+def test_a_component_in_equal_parts_keeps_its_loss() -> None:
+    state = start(counts(), 3, dtype=np.float32).sweep(2)
+    assert state.split(5).rank == 5
+    assert state.split(5).loss == state.loss
+
+
+def test_losses_of_rounded_products_never_rise() -> None:
+    """Hardly any noise, and more components than there are: losses of the largest ranks barely differ."""
+    rng = np.random.default_rng(2)
+    signatures = rng.dirichlet(np.full(60, 0.1), 8)
+    X = np.round(np.exp(rng.normal(5, 1.5, (300, 8))) * (rng.random((300, 8)) < 0.4) @ signatures)
+    losses = rank_path(X, beta_loss=KL, random_state=0).losses
+    assert (np.diff(losses) <= 1e-9 * losses[0]).all()
+
+
 def test_rank_one_is_the_product_of_the_sums() -> None:
     X = counts()
     U, V, loss = LOSS.rank_one(as_data(X))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from autonmf import AutoNMF
+from autonmf import AutoNMF, rank_path
 from autonmf.data import Stored, as_data, equilibration
 from autonmf.datasets import make_low_rank
 from autonmf.path import PathOptions, prepare
@@ -78,6 +78,15 @@ def test_a_fit(stored: Stored) -> None:
     assert model.n_components_ == 4
     assert model.path_.evidence.whitened.clipped
     assert stored.source.passes <= 25 + 0.15
+
+
+def test_a_path_of_counts() -> None:
+    """Four passes an iteration, few of them repeated, sixty before the path begins, and some for sums."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.gamma(0.5, 2.0, (3000, 4)) @ rng.gamma(0.5, 1.0, (4, 100))).astype(float)
+    source = Counted(X)
+    path = rank_path(Stored(source), 6, beta_loss="kullback-leibler", random_state=0)
+    assert source.passes <= 80 + 5 * sum(visit.n_iter for visit in path.visits)
 
 
 def test_methods_that_need_all_entries_say_so(stored: Stored) -> None:

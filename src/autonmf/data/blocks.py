@@ -14,8 +14,8 @@ from autonmf.data.protocol import Data, RowBlocks, is_sparse, row_blocks
 from autonmf.data.scaling import Scaled, Scaling
 from autonmf.data.sparse import Sparse
 
-COUNT, ENTRIES = 16, 1 << 13
-"""Blocks: enough to keep a few threads busy to the end, each with at least so many entries."""
+COUNT, ENTRIES = 16, 1 << 14
+"""Blocks: enough to keep a few threads busy to the end, each with so many entries that threads pay."""
 
 
 class InBlocks(RowBlocks):
@@ -54,11 +54,11 @@ def cut_into_blocks(data: Data, dtype: Any) -> tuple[InBlocks, InBlocks] | None:
     """The rows and the columns of scaled data in memory; None where X lies elsewhere."""
     inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
     if isinstance(inner, Sparse):
-        rows = _divide(inner, scaling, dtype)
-        return InBlocks(rows, None), InBlocks(rows.T.tocsr(), None)
+        X = _divide(inner, scaling, dtype)
+        return InBlocks(X.tocsr(), None), InBlocks(X.T.tocsr(), None)
     if isinstance(inner, MaskedSparse):
-        rows = _divide(inner.known, scaling, dtype)
-        return InBlocks(rows, inner), InBlocks(rows.T.tocsr(), inner.T)
+        X = _divide(inner.known, scaling, dtype)
+        return InBlocks(X.tocsr(), inner), InBlocks(X.T.tocsr(), inner.T)
     if not isinstance(inner, Dense | Masked):
         return None
     X = np.empty(inner.shape, dtype=dtype)
@@ -82,8 +82,8 @@ def _cut(X: Any, rows: slice) -> Any:
 
 
 def _divide(sparse: Sparse, scaling: Scaling, dtype: Any) -> Any:
-    """Scaled entries of a sparse X, in CSR format; indices are shared with X where they can be."""
-    X = sparse.divide(scaling.a, scaling.b, dtype).X.tocsr()
+    """Scaled entries of a sparse X, as it is stored; indices are shared with X where they can be."""
+    X = sparse.divide(scaling.a, scaling.b, dtype).X
     if (X.data == 0).any():
         X = X.copy()
         X.eliminate_zeros()

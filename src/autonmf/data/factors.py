@@ -111,11 +111,14 @@ def scale_rows(A: Any, scales: Any) -> Any:
     return _multiply(A, scales)
 
 
-def take_columns(A: Any, columns: Any) -> Any:
-    """Some columns of a factor, in the given order; an array comes Fortran-ordered."""
+def take_columns(A: Any, columns: Any, scales: Array | None = None) -> Any:
+    """Some columns of A diag(scales), given by a list or an array; an array comes Fortran-ordered."""
     if isinstance(A, RemoteFactor):
-        return A.times(np.eye(A.shape[1])[:, columns], A.dtype)
-    return np.asfortranarray(A[:, columns])
+        return A.times(np.diag(np.ones(A.shape[1]) if scales is None else scales)[:, columns], A.dtype)
+    taken = A.T[columns]  # a copy
+    if scales is not None:
+        taken *= scales[columns, None].astype(A.dtype)
+    return np.asfortranarray(taken.T)
 
 
 def append_column(A: Any, column: Any) -> Any:

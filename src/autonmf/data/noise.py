@@ -137,7 +137,7 @@ def whiten(data: Data, leading: Compressed) -> WhitenedSpectrum:
 def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
     """X with clipped noise undone; None if there is none, or X is not dense and complete."""
     inner, scaling = unscale(data), data.scaling if isinstance(data, Scaled) else Scaling()
-    if not isinstance(inner, RowBlocks) or not data.complete or found.is_exact(1.0):
+    if not isinstance(inner, RowBlocks) or inner.sparse or not data.complete or found.is_exact(1.0):
         return None
     total = scaling.then(found.scaling)
     U, V, sigma = found.above()
@@ -228,7 +228,7 @@ def _squared_change(after: Array, before: Any) -> float:
 def _rescale(found: _Whitened, count: int) -> tuple[Scaling, Array]:
     """Scales that give the residual beyond some directions equal variances, and V in the new scales."""
     scaling, values = found.scaling, found.spectrum.squares[:count] * found.energy
-    of_rows = map_rows(_residual_variances, found.rows, take_columns(found.U, slice(count)), values)
+    of_rows = map_rows(_residual_variances, found.rows, take_columns(found.U, np.arange(count)), values)
     of_columns = _residual_variances(found.columns, found.V[:, :count] / np.sqrt(values), values)
     a, b = persist(_multiply_roots(scaling.a, of_rows)), _multiply_roots(scaling.b, of_columns)
     return Scaling(a, b), scale_rows(found.V, scaling.b / b)

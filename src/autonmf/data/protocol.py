@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from autonmf._threads import each
+from autonmf._threads import each, in_turn
 from autonmf._types import Array, cached_property
 
 BLOCK_ENTRIES = 1 << 18
@@ -117,6 +117,7 @@ class RowBlocks:
     complete = True
     block_entries = BLOCK_ENTRIES
     parallel = True  # whether several threads may read
+    sparse = False  # whether all blocks are sparse
     shape: tuple[int, int]
     dtype: np.dtype[np.floating]
 
@@ -137,10 +138,11 @@ class RowBlocks:
             block = Block(rows, partial(self.read, rows), partial(self.read_weights, rows))
             return function(block, None if U is None else U[rows], *shared)
 
-        results = each(apply, self.blocks) if self.parallel else list(map(apply, self.blocks))
-        parts, sums = zip(*results, strict=True)
-        rows = None if parts[0] is None else _stack(parts)
-        return rows, None if sums[0] is None else sum(sums[1:], start=sums[0])
+        parts, total = [], None
+        for part, addend in (in_turn if self.parallel else map)(apply, self.blocks):
+            parts.append(part)
+            total = addend if total is None else total + addend
+        return None if parts[0] is None else _stack(parts), total
 
     def squared_residual(self, U: Array, V: Array) -> float:
         return float(self.map_blocks(square_residual, U, V)[1])
@@ -199,6 +201,6 @@ def square_residual(block: Block, U: Array, V: Array) -> tuple[None, float]:
     return None, squared_sum(block.residual(U, V))
 
 
-def _stack(parts: tuple[Array, ...]) -> Array:
+def _stack(parts: list[Array]) -> Array:
     """Blocks of rows as one array, in the memory order of the blocks."""
     return np.concatenate([part.T for part in parts], axis=1).T

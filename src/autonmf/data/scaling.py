@@ -27,6 +27,7 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data.factors import map_rows, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, BlockFunction, Data, is_sparse, square, squared_sum
+from autonmf.data.sparse import Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +171,9 @@ def sums_of_squares(data: Data, rows: Array | None = None, columns: Array | None
     Without weights of rows and columns: the squared norms of the rows and of the columns of X.
     """
     if not isinstance(data, Scaled):
+        if isinstance(data, Sparse) and data.X.format == "csc":  # read it as it is stored
+            of_columns, of_rows = sums_of_squares(data.T, columns, rows)
+            return of_rows, of_columns
         return data.map_blocks(
             _sum_squares, rows, np.ones((data.shape[1], 1)) if columns is None else columns
         )
@@ -183,7 +187,7 @@ def sums_of_squares(data: Data, rows: Array | None = None, columns: Array | None
         rows = a if rows is None else scale_rows(a, rows)
     else:
         a, b = 1.0, b * a**2
-    of_rows, of_columns = data.data.map_blocks(_sum_squares, rows, b if columns is None else b * columns)
+    of_rows, of_columns = sums_of_squares(data.data, rows, b if columns is None else b * columns)
     return (scale_rows(of_rows, a) if np.ndim(a) else of_rows), of_columns * b
 
 

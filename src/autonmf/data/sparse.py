@@ -21,6 +21,8 @@ PARTIAL_SUMS = 2
 class Sparse(RowBlocks):
     """A SciPy sparse X in CSR or CSC format."""
 
+    sparse = True
+
     def __init__(self, X: Any) -> None:
         self.X = X
         self.shape = X.shape[0], X.shape[1]

@@ -269,12 +269,14 @@ INLINE void gather_row(ptrdiff_t count, ptrdiff_t length, ptrdiff_t width, const
     memset(x + count, 0, (length - count) * sizeof(REAL));
 }
 
-/* Rows of a sparse X: sweeps over their weights W (n x r), in place. Returns the sum of x log(x / fit) - x after
- * them, or NaN if there is no memory for one row; ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and
- * ``width`` numbers long, a multiple of LANES; the sums of row i begin at sums + i * stride. */
+/* Rows of a sparse X: sweeps over their weights W (n x r, its columns ``apart`` numbers apart), in place; with none
+ * W is only read. Returns the sum of x log(x / fit) - x after them, or NaN if there is no memory for one row;
+ * ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and ``width`` numbers long, a multiple of LANES; the
+ * sums of row i begin at sums + i * stride. */
 MULTIVERSION double NAME(kl_sparse)(
     ptrdiff_t n, ptrdiff_t r, const int64_t *starts, const int32_t *columns, const REAL *values, const REAL *H,
-    ptrdiff_t width, const double *sums, ptrdiff_t stride, REAL *W, int sweeps, double tol, REAL *ratio)
+    ptrdiff_t width, const double *sums, ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol,
+    REAL *ratio)
 {
     ptrdiff_t longest = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -291,12 +293,12 @@ MULTIVERSION double NAME(kl_sparse)(
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t start = starts[i], count = starts[i + 1] - start, length = WHOLE(count);
         if (count == 0) { /* an empty row has no weights */
-            for (ptrdiff_t k = 0; k < r; k++)
-                W[k * n + i] = sweeps ? 0 : W[k * n + i];
+            for (ptrdiff_t k = 0; sweeps && k < r; k++)
+                W[k * apart + i] = 0;
             continue;
         }
         for (ptrdiff_t k = 0; k < r; k++)
-            w[k] = W[k * n + i];
+            w[k] = W[k * apart + i];
         gather_row(count, length, width, columns + start, values + start, H, gathered, x);
         fit_row(length, r, gathered, length, w, fit);
         sweep_row(length, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
@@ -304,8 +306,8 @@ MULTIVERSION double NAME(kl_sparse)(
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < count; j++)
                 ratio[start + j] = x[j] / fit[j];
-        for (ptrdiff_t k = 0; k < r; k++)
-            W[k * n + i] = w[k];
+        for (ptrdiff_t k = 0; sweeps && k < r; k++)
+            W[k * apart + i] = w[k];
     }
     free(gathered);
     return loss;
@@ -315,7 +317,7 @@ MULTIVERSION double NAME(kl_sparse)(
  * zero beyond their m numbers. */
 MULTIVERSION double NAME(kl_dense)(
     ptrdiff_t n, ptrdiff_t m, ptrdiff_t r, const REAL *X, const REAL *H, ptrdiff_t ld, const double *sums,
-    ptrdiff_t stride, REAL *W, int sweeps, double tol, REAL *ratio)
+    ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol, REAL *ratio)
 {
     ptrdiff_t length = WHOLE(m);
     size_t room = (3 * length + r) * sizeof(REAL) + r * sizeof(int32_t);
@@ -332,8 +334,11 @@ MULTIVERSION double NAME(kl_dense)(
             x[j] = X[i * m + j];
             empty &= x[j] == 0;
         }
-        for (ptrdiff_t k = 0; k < r; k++)
-            w[k] = W[k * n + i] = empty && sweeps ? 0 : W[k * n + i];
+        for (ptrdiff_t k = 0; k < r; k++) {
+            if (empty && sweeps)
+                W[k * apart + i] = 0;
+            w[k] = W[k * apart + i];
+        }
         if (empty && sweeps)
             continue;
         fit_row(length, r, H, ld, w, fit);
@@ -342,8 +347,8 @@ MULTIVERSION double NAME(kl_dense)(
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < m; j++)
                 ratio[i * m + j] = x[j] / fit[j];
-        for (ptrdiff_t k = 0; k < r; k++)
-            W[k * n + i] = w[k];
+        for (ptrdiff_t k = 0; sweeps && k < r; k++)
+            W[k * apart + i] = w[k];
     }
     free(x);
     return loss;

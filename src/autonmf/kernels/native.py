@@ -30,7 +30,7 @@ _library.vector_unit.restype = ctypes.c_char_p
 VECTOR_UNIT: str = _library.vector_unit().decode()
 
 _size, _pointer, _int, _double = ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_double
-_OF_SWEEPS = [_pointer, _size, _pointer, _size, _pointer, _int, _double, _pointer]
+_OF_SWEEPS = [_pointer, _size, _pointer, _size, _pointer, _size, _int, _double, _pointer]
 _ARGUMENTS = {
     "csr_times": [_size] * 3 + [_pointer] * 5,
     "csr_transposed_times": [_size] * 3 + [_pointer] * 5,
@@ -117,13 +117,11 @@ def kl_sweeps(
     """See `autonmf.kernels.reference.kl_sweeps`. ``other`` must come from `pad_rows`."""
     (n, rank), dtype = block.shape, block.dtype
     dense = isinstance(X, np.ndarray)
-    if not (block.flags.f_contiguous and block.flags.writeable):
-        raise ValueError("the block is updated in place: it must be writeable and Fortran-ordered")
+    if not (n <= 1 or block.strides[0] == dtype.itemsize) or (sweeps and not block.flags.writeable):
+        raise ValueError("the block is updated in place: its columns must be writeable and contiguous")
     if not other.dtype == X.dtype == dtype:
         raise ValueError("the other factor must have the dtype of X and of the block")
     m = whole_vectors(X.shape[1], dtype)
-    if not dense and other.shape == (m, rank) and other.flags.f_contiguous:
-        other = pad_rows(other[: X.shape[1]], sparse=True)  # padded for dense blocks
     expected = (m, rank) if dense else (X.shape[1], whole_vectors(rank, dtype))
     if X.shape[0] != n or other.shape != expected or not (other.T if dense else other).flags.c_contiguous:
         raise ValueError(
@@ -134,7 +132,8 @@ def kl_sweeps(
     if sums.shape not in ((rank,), (n, rank)):
         raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
     stride = m if dense else other.shape[1]
-    factors = (other, stride, sums, rank if sums.ndim == 2 else 0, block, sweeps, tol, ratio)
+    block_stride = block.strides[1] // dtype.itemsize
+    factors = (other, stride, sums, rank if sums.ndim == 2 else 0, block, block_stride, sweeps, tol, ratio)
     if dense:
         loss = _call("kl_dense", dtype, n, X.shape[1], rank, np.ascontiguousarray(X), *factors)
     else:

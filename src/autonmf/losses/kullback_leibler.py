@@ -9,8 +9,8 @@ are independent given V, and columns given U: both are updated by the same `auto
 weights ω of the entries, zero where one is missing, the loss is
 :math:`\sum\omega(x\log(x/\lambda)-x+\lambda)`: x becomes ωx, and the sums of a factor differ by row.
 
-Where the columns of X cannot be read (files, clusters), V takes the multiplicative step of Lee and Seung, or
-the square of it where that lowers the loss, from sums over blocks of rows, in the pass that updates U.
+Where the columns of X cannot be read (files, clusters), V takes a step from sums over blocks of rows, in the
+pass that updates U: the multiplicative step of Lee and Seung, or a power of it where that lowers the loss.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data, Scaling
+from autonmf.data import Block, Data, Scaling, Sparse, unscale
 from autonmf.data.blocks import cut_into_blocks
 from autonmf.data.factors import (
     append_column,
@@ -39,8 +39,9 @@ from autonmf.losses.protocol import Projection
 from autonmf.model.components import split_strongest
 from autonmf.model.initial import draw_factors
 
-FIRST_STEPS = 3
-"""Multiplicative steps from a random point, which is far from any solution."""
+FIRST_STEPS, FIRST_SWEEPS = 3, 5
+"""Multiplicative steps from a random point, which is far from a solution, and sweeps before the path begins.
+With fewer, the largest ranks explain less than those below them, and have to be replaced."""
 
 START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
 """Extrapolation (Ang and Gillis, 2019): its first factor β, how it and its limit grow, and how it shrinks."""
@@ -48,8 +49,14 @@ START, GROWTH, LIMIT_GROWTH, SHRINK = 0.5, 1.15, 1.05, 1.5
 LEAST = 0.05
 """An extrapolated entry is at least this fraction of the entry."""
 
-POWER = 2.0
-"""Where only rows can be read, V takes this power of the multiplicative step unless that raises the loss."""
+POWER, LARGEST_POWER = 2.0, 4.0
+"""Where only rows can be read, V takes a power of the multiplicative step. It grows until the loss rises."""
+
+SINGLE = 0.2
+"""The part of such a step that comes from steps of single weights."""
+
+PASSES, FIRST_PASSES = 4, 60
+"""Passes over X in place of one iteration, and before the path begins, where only rows can be read."""
 
 SMALL_LOSS = 1e-3
 """Losses below this fraction of Σx are evaluated in double precision."""
@@ -175,8 +182,8 @@ class CountState:
         problem = self.problem
         if problem.columns is None:
             state = self
-            for _ in range(count):
-                state = state._sweep_rows(count)
+            for _ in range(PASSES):
+                state = state._sweep_rows(count, POWER)
             return state
         before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
         if before is None:
@@ -201,44 +208,39 @@ class CountState:
             return replace(self, momentum=None)
         return replace(self, U=U, V=V, known_loss=loss, momentum=Momentum(U, V, V, beta, limit))
 
-    def _sweep_rows(self, count: int) -> CountState:
-        """Sweeps over U and a multiplicative step on V, in one pass over X."""
+    def _sweep_rows(self, count: int, power: float) -> CountState:
+        """Sweeps over U and a step on V, in one pass; from the plain step where its power raised the loss."""
         before, best = self.momentum, float("inf") if self.known_loss is None else self.known_loss
         V = self.V if before is None else before.V_ahead
-        padded, sums = kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64)
-        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, V, padded, sums, count)
+        U, parts = self.problem.rows.map_blocks(_sweep_and_sum_block, self.U, Given(V), count)
         loss = float(parts[-1, 0]) + self.problem.constant
         if before is not None and not loss <= best:
-            return replace(self, momentum=None)._sweep_rows(count)
-        U, (plain, ahead) = persist(U), (_multiply_V(V, parts, power) for power in (1.0, POWER))
-        momentum = Momentum(U, plain, ahead, START, 1.0)
+            return replace(self, momentum=None)._sweep_rows(count, max(1.0, before.beta / SHRINK))
+        power = power if before is None else min(GROWTH * before.beta, LARGEST_POWER)
+        U, (plain, ahead) = persist(U), (_step_V(V, parts, power) for power in (1.0, power))
+        momentum = Momentum(U, plain, ahead, power, 1.0)
         return replace(self, U=U, V=plain, known_loss=loss, is_bound=True, momentum=momentum)
 
     def multiply(self) -> CountState:
         """The multiplicative step of Lee and Seung on U, then on V."""
-        rows, V = self.problem.rows, self.V
-        U = persist(rows.map_blocks(_multiply_block, self.U, V)[0])
-        parts = rows.map_blocks(
-            _sweep_and_sum_block, U, V, kernels.pad_rows(V), V.sum(axis=0, dtype=np.float64), 0
-        )[1]
-        return CountState(self.problem, U, _multiply_V(V, parts, 1.0))
+        rows, given = self.problem.rows, Given(self.V)
+        U = persist(rows.map_blocks(_multiply_block, self.U, given)[0])
+        parts = rows.map_blocks(_sweep_and_sum_block, U, given, 0)[1]
+        return CountState(self.problem, U, _multiply_V(self.V, parts, 1.0))
 
     def merge(self) -> CountState:
         """The two components whose merger costs least, as one.
 
         w = w_j|h_j| + w_k|h_k| and h = (|w_j|h_j + |w_k|h_k)/(s_j + s_k), with s = |w||h|, keep the sums of
-        rows and columns that the two components have together.
+        rows and columns that the two components have together. Both get the same sum.
         """
         a, b = _sums(self.U), _sums(self.V)
         j, k = self.cheapest_pair()
-        s = a * b
-        total = s[j] + s[k] or 1.0
+        root = float(np.sqrt(a[j] * b[j] + a[k] * b[k])) or 1.0
         keep = [i for i in range(self.rank) if i not in (j, k)]
-        mix_U, mix_V = np.zeros((self.rank, 1)), np.zeros((self.rank, 1))
-        mix_U[[j, k], 0], mix_V[[j, k], 0] = (b[j], b[k]), (a[j] / total, a[k] / total)
-        U = _replace_columns(self.U, keep, mix_U)
-        V = _replace_columns(self.V, keep, mix_V)
-        return CountState(self.problem, persist(U), V).balance()
+        U = _merge_columns(self.U, keep, j, k, b[j] / root, b[k] / root)
+        V = _merge_columns(self.V, keep, j, k, a[j] / root, a[k] / root)
+        return CountState(self.problem, persist(U), V)
 
     def cheapest_pair(self) -> tuple[int, int]:
         """The pair whose merger raises the loss least, by `merger_costs`."""
@@ -269,10 +271,13 @@ class CountState:
     def grow(self) -> CountState:
         """With one more component, which the next sweep over V makes lower the loss.
 
-        Its rows are p = (Rw)₊ with R = X/λ - 1, a direction in which the loss falls, and arbitrary weights w.
+        Its rows are p = R₊ in one column of R = X/λ - 1, the one that exceeds the fit most: the loss falls in
+        that direction, since RᵀR₊ is positive there. Weighted sums of columns need not have such a direction.
         """
-        w = np.random.default_rng(0).random((len(self.V), 1))
-        p = persist(self.problem.rows.map_blocks(_direction_block, self.U, self.V, w)[0])
+        rows, given = self.problem.rows, Given(self.V)
+        w = np.zeros((len(self.V), 1), dtype=self.V.dtype)
+        w[np.argmax(rows.map_blocks(_excess_block, self.U, given)[1])] = 1.0
+        p = persist(rows.map_blocks(_direction_block, self.U, given, w)[0])
         size = float(_sums(p)[0])
         if not size > 0.0:
             return self
@@ -292,7 +297,7 @@ class CountState:
 
     def split(self, rank: int) -> CountState:
         U, V = split_strongest(self.U, self.V, _sums(self.U) * _sums(self.V), rank)
-        return CountState(self.problem, U, V)
+        return replace(self, U=U, V=V, momentum=None)
 
     def balance(self) -> CountState:
         """Paired columns of equal sum, at rest."""
@@ -344,6 +349,8 @@ class KullbackLeibler:
             state = replace(state, U=persist(U))
         for _ in range(FIRST_STEPS if init == "random" else 0):
             state = state.multiply()
+        for _ in range(FIRST_SWEEPS if prepared.columns is not None else FIRST_PASSES // PASSES):
+            state = state.sweep(2)
         state = state.balance()
         return state.U, state.V
 
@@ -384,14 +391,15 @@ class KullbackLeibler:
 
     def value(self, data: Data, U: Any, V: Array) -> float:
         U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)
+        inner = unscale(data)
+        if isinstance(inner, Sparse) and inner.X.format == "csc":  # read it as it is stored
+            data, U, V = Scaling(transposed=True).apply(data), V, U
         constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
         return max(_evaluate(data, U, V) + constant, 0.0)
 
     def project(self, data: Data, V: Array) -> Projection:
         """W ≥ 0 minimising the loss, row by row; entries where no component has mass are left out."""
-        V = np.asfortranarray(V, dtype=np.float64)
-        sums = V.sum(axis=0)
-        W, loss = data.map_blocks(_project_block, None, V, kernels.pad_rows(V), sums)
+        W, loss = data.map_blocks(_project_block, None, Given(np.asfortranarray(V, dtype=np.float64)))
         constant = 0.0 if data.complete else float(data.map_blocks(_weights_constant, None)[1])
         return Projection(persist(W), max(float(loss) + constant, 0.0))
 
@@ -408,43 +416,70 @@ def _read_counts(block: Block, dtype: Any) -> tuple[Any, Array | None]:
     return X, weights
 
 
-def _sums_of(weights: Array | None, V: Array, sums: Array) -> Array:
-    """Σ_j ω_ij v_jk, which does not depend on the row where all entries count alike."""
-    return sums if weights is None else np.asarray(weights.astype(V.dtype, copy=False) @ V)
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The factor that stays as it is while the other one is updated, as the kernels read it."""
+
+    factor: Array  # Fortran-ordered
+
+    @cached_property
+    def sums(self) -> Array:
+        return _column_sums(self.factor)
+
+    @cached_property
+    def for_dense(self) -> Array:
+        return kernels.pad_rows(self.factor)
+
+    @cached_property
+    def for_sparse(self) -> Array:
+        return kernels.pad_rows(self.factor, sparse=True)
+
+    def sums_of(self, weights: Array | None) -> Array:
+        """Σ_j ω_ij v_jk, which does not depend on the row where all entries count alike."""
+        if weights is None:
+            return self.sums
+        return np.asarray(weights.astype(self.factor.dtype, copy=False) @ self.factor)
+
+    def sweep(
+        self, X: Any, weights: Array | None, U: Array, count: int, tol: float = 0.0, ratio: Any = None
+    ) -> float:
+        """Sweeps over U, in place; the loss after them without its constant. ``ratio`` gets x/λ."""
+        sums, padded = self.sums_of(weights), self.for_sparse if is_sparse(X) else self.for_dense
+        loss = kernels.kl_sweeps(X, padded, sums, U, count, tol, ratio)
+        return loss + float(_column_sums(U) @ sums if sums.ndim == 1 else np.sum(U * sums, dtype=np.float64))
+
+    def divide(self, X: Any, weights: Array | None, U: Array, count: int = 0) -> tuple[float, Any]:
+        """The loss after sweeps over U, in place, and X/λ; sparse if X is."""
+        entries = np.empty_like(X.data if is_sparse(X) else X, order="C")
+        loss = self.sweep(X, weights, np.asfortranarray(U), count, ratio=entries)
+        if is_sparse(X):
+            return loss, type(X)((entries, X.indices, X.indptr), shape=X.shape)
+        return loss, entries
 
 
 def _sweep(data: Any, block: Array, other: Array, count: int) -> tuple[Array, float]:
     """Sweeps over one factor, and the loss after them, without its constant."""
-    sums, padded = other.sum(axis=0, dtype=np.float64), kernels.pad_rows(other, sparse=data.sparse)
-    updated, loss = data.map_blocks(_sweep_block, block, other, padded, sums, count)
-    return updated, float(loss)
+    updated = np.array(block, order="F")
+    return updated, float(data.map_blocks(_sweep_block, updated, Given(other), count)[1])
 
 
-def _sweep_block(
-    block: Block, U: Array, V: Array, other: Array, sums: Array, count: int
-) -> tuple[Array, float]:
-    X, weights = _read_counts(block, U.dtype)
-    sums = _sums_of(weights, V, sums)
-    U = np.array(U, order="F")
-    loss = kernels.kl_sweeps(X, other, sums, U, count)
-    return U, loss + float(np.sum(U * sums, dtype=np.float64))
+def _sweep_block(block: Block, U: Array, given: Given, count: int) -> tuple[None, float]:
+    """Sweeps over U in place, and the loss after them."""
+    return None, given.sweep(*_read_counts(block, U.dtype), U, count)
 
 
-def _sweep_and_sum_block(
-    block: Block, U: Array, V: Array, other: Array, sums: Array, count: int
-) -> tuple[Array, Array]:
+def _sweep_and_sum_block(block: Block, U: Array, given: Given, count: int) -> tuple[Array, Array]:
     """Sweeps over U; the sums for a multiplicative step on V, and the loss before it in the last row."""
     X, weights = _read_counts(block, U.dtype)
-    sums = _sums_of(weights, V, sums)
     U = np.array(U, order="F")
-    loss, ratio = _sweep_with_ratio(X, other, sums, U, count)
+    loss, ratio = given.divide(X, weights, U, count)
     numerator = np.asarray(ratio.T @ U, dtype=np.float64)
     shape = numerator.shape
-    denominator = (
-        np.broadcast_to(U.sum(axis=0, dtype=np.float64), shape) if weights is None else weights.T @ U
-    )
-    last = np.full((1, shape[1]), loss + float(np.sum(U * sums, dtype=np.float64)))
-    return U, np.concatenate([numerator, denominator, last])
+    denominator = np.broadcast_to(_column_sums(U), shape) if weights is None else weights.T @ U
+    counts, entries = (X.data, ratio.data) if is_sparse(X) else (X, ratio)
+    entries[:] = np.divide(entries * entries, counts, out=np.zeros_like(entries), where=counts > 0)
+    curvature = np.asarray(ratio.T @ (U * U), dtype=np.float64)
+    return U, np.concatenate([numerator, denominator, curvature, np.full((1, shape[1]), loss)])
 
 
 def _multiply_V(V: Array, parts: Array, power: float) -> Array:
@@ -453,51 +488,60 @@ def _multiply_V(V: Array, parts: Array, power: float) -> Array:
     return np.asfortranarray(V * _quotient(parts[:m], parts[m : 2 * m]) ** power, dtype=V.dtype)
 
 
-def _sweep_with_ratio(X: Any, other: Array, sums: Array, U: Array, count: int) -> tuple[float, Any]:
-    """Sweeps over U in place; Σ x log(x/λ) - x, and x/λ as a matrix like X."""
-    ratio = X.copy()
-    entries: Array = ratio.data if is_sparse(X) else ratio
-    return kernels.kl_sweeps(X, other, sums, U, count, 0.0, entries), ratio
+def _step_V(V: Array, parts: Array, power: float) -> Array:
+    """A power of the multiplicative step on V, and to a small part the mean of the steps of single weights.
+
+    The loss is convex in V: means of steps that do not raise it do not raise it either. Multiplicative steps
+    leave weights near zero where they are; single ones do not.
+    """
+    m, rank = V.shape
+    g, s, q, old = parts[:m], parts[m : 2 * m], parts[2 * m : 3 * m], V.astype(np.float64)
+    ratio = _quotient(g, s)
+    single = np.where(g > s, old + _quotient(g, q) * (ratio - 1.0), _quotient(old * old * q, old * q + s - g))
+    single = old + (single - old) / rank
+    return np.asfortranarray((1.0 - SINGLE) * old * ratio**power + SINGLE * single, dtype=V.dtype)
 
 
-def _multiply_block(block: Block, U: Array, V: Array) -> tuple[Array, None]:
+def _multiply_block(block: Block, U: Array, given: Given) -> tuple[Array, None]:
     X, weights = _read_counts(block, U.dtype)
-    sums = _sums_of(weights, V, V.sum(axis=0, dtype=np.float64))
-    _, ratio = _sweep_with_ratio(X, kernels.pad_rows(V), sums, np.array(U, order="F"), 0)
-    return np.asfortranarray(U * _quotient(np.asarray(ratio @ V), sums), dtype=U.dtype), None
+    _, ratio = given.divide(X, weights, U)
+    quotient = _quotient(np.asarray(ratio @ given.factor), given.sums_of(weights))
+    return np.asfortranarray(U * quotient, dtype=U.dtype), None
 
 
-def _direction_block(block: Block, U: Array, V: Array, w: Array) -> tuple[Array, None]:
+def _excess_block(block: Block, U: Array, given: Given) -> tuple[None, Array]:
+    """Σ x (x/λ - 1)₊ of each column."""
+    X, weights = _read_counts(block, U.dtype)
+    _, ratio = given.divide(X, weights, U)
+    counts, entries = (X.data, ratio.data) if is_sparse(X) else (X, ratio)
+    entries[:] = counts * np.maximum(entries - 1.0, 0.0)
+    return None, np.asarray(ratio.sum(axis=0), dtype=np.float64).ravel()
+
+
+def _direction_block(block: Block, U: Array, given: Given, w: Array) -> tuple[Array, None]:
     """(ω∘(X/λ - 1) w)₊."""
-    dtype = V.dtype
-    X, weights = _read_counts(block, np.float64)
-    U, V = (np.array(factor, dtype=np.float64, order="F") for factor in (U, V))
-    _, ratio = _sweep_with_ratio(X, kernels.pad_rows(V), V.sum(axis=0), U, 0)
+    X, weights = _read_counts(block, U.dtype)
+    _, ratio = given.divide(X, weights, U)
     counted = w.sum() if weights is None else weights @ w
-    return np.asfortranarray(np.maximum(np.asarray(ratio @ w) - counted, 0.0), dtype=dtype), None
+    return np.asfortranarray(np.maximum(np.asarray(ratio @ w) - counted, 0.0), dtype=U.dtype), None
 
 
 def _evaluate(data: Any, U: Any, V: Array) -> float:
     """The loss of given factors, without its constant."""
-    V = np.asfortranarray(V)
-    sums = V.sum(axis=0, dtype=np.float64)
-    return float(data.map_blocks(_loss_block, U, V, kernels.pad_rows(V), sums)[1])
+    return float(data.map_blocks(_loss_block, U, Given(np.asfortranarray(V)))[1])
 
 
-def _loss_block(block: Block, U: Array, V: Array, other: Array, sums: Array) -> tuple[None, float]:
-    return None, _sweep_block(block, U, V, other, sums, 0)[1]
+def _loss_block(block: Block, U: Array, given: Given) -> tuple[None, float]:
+    return _sweep_block(block, np.asfortranarray(U), given, 0)
 
 
-def _project_block(block: Block, _: None, V: Array, other: Array, sums: Array) -> tuple[Array, float]:
+def _project_block(block: Block, _: None, given: Given) -> tuple[Array, float]:
     X, weights = _read_counts(block, np.float64)
-    sums = _sums_of(weights, V, sums)
     rows = np.asarray(X.sum(axis=1), dtype=np.float64).reshape(-1, 1)
-    positive = np.maximum(np.broadcast_to(sums, (len(rows), V.shape[1])), 0.0)
-    W = np.asfortranarray(
-        rows / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny) * np.ones_like(positive)
-    )
-    loss = kernels.kl_sweeps(X, other, sums, W, PROJECTION_SWEEPS, PROJECTION_TOL)
-    return W, loss + float(np.sum(W * sums))
+    sums = np.broadcast_to(given.sums_of(weights), (len(rows), given.factor.shape[1]))
+    positive = np.maximum(sums.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    W = np.asfortranarray(rows / positive * np.ones(sums.shape))
+    return W, given.sweep(X, weights, W, PROJECTION_SWEEPS, PROJECTION_TOL)
 
 
 def _dispersion_block(block: Block, U: Array, V: Array) -> tuple[Array, Array]:
@@ -506,9 +550,10 @@ def _dispersion_block(block: Block, U: Array, V: Array) -> tuple[Array, Array]:
     Smaller means say nothing about the dispersion, and their χ² has heavy tails.
     """
     X, weights = block.read(), block.read_weights()
+    U, V = U.astype(np.float64), V.astype(np.float64)
     rows, sums = np.empty((len(U), 2), order="F"), np.zeros((len(V) + 1, 4))
     for part in row_blocks((len(U), len(V)), PIECE):
-        mu = U[part].astype(np.float64) @ V.T.astype(np.float64)
+        mu = U[part] @ V.T
         if weights is not None:
             mu *= weights[part] > 0
         large = mu >= 1.0
@@ -567,12 +612,15 @@ def _spread_sums(factor: Array, sums: Array) -> Array:
     )
 
 
-def _replace_columns(factor: Any, keep: list[int], mixture: Array) -> Any:
-    return append_column(take_columns(factor, keep), map_rows(partial(_mix, mixture=mixture), factor))
+def _merge_columns(factor: Any, keep: list[int], j: int, k: int, of_j: float, of_k: float) -> Any:
+    """Some columns, and a combination of two others."""
+    mixing = np.eye(factor.shape[1])[:, [*keep, j]]
+    mixing[[j, k], -1] = of_j, of_k
+    return map_rows(partial(_mix, mixing=mixing), factor)
 
 
-def _mix(factor: Array, mixture: Array) -> Array:
-    return np.asfortranarray(factor @ mixture.astype(factor.dtype))
+def _mix(factor: Array, mixing: Array) -> Array:
+    return np.asfortranarray(factor @ mixing.astype(factor.dtype))
 
 
 def _gram_over(factor: Array, sums: Array) -> Array:

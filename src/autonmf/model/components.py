@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data.factors import RemoteFactor, gram, scale_columns, take_columns
+from autonmf.data.factors import RemoteFactor, gram, take_columns
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -43,19 +43,15 @@ def balance(U: Any, V: Any, *, sort: bool = False) -> tuple[Any, Any]:
     """Equalise the norms of paired columns, by decreasing ‖U_j‖‖V_j‖ if asked; U Vᵀ does not change."""
     norms_U, norms_V = column_norms(U), column_norms(V)
     scales = balancing_scales(norms_U, norms_V)
-    U = scale_columns(U, scales.astype(U.dtype))
-    V = scale_columns(V, inverse_scales(scales).astype(V.dtype))
-    if not sort:
-        return U, V
-    order = np.argsort(-(norms_U * norms_V), kind="stable")
-    return take_columns(U, order), take_columns(V, order)
+    order = np.argsort(-(norms_U * norms_V), kind="stable") if sort else np.arange(len(scales))
+    return take_columns(U, order, scales), take_columns(V, order, inverse_scales(scales))
 
 
 def column_norms(factor: Any) -> Array:
     """‖U_j‖ for each column, in double precision: squares of large entries may not fit single precision."""
     if isinstance(factor, RemoteFactor):
         return np.sqrt(np.maximum(gram(factor).diagonal(), 0.0))
-    return np.asarray(np.sqrt(np.sum(np.square(factor, dtype=np.float64), axis=0)))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", factor, factor, dtype=np.float64)))
 
 
 class Merger(NamedTuple):
@@ -118,8 +114,9 @@ def split_strongest(U: Any, V: Array, sizes: Array, rank: int) -> tuple[Any, Arr
     """The factors with their largest component in equal parts, so that there are ``rank`` components."""
     more, strongest = rank - V.shape[1], int(np.argmax(sizes))
     parts = np.append(np.arange(V.shape[1]), np.full(more, strongest))
-    fractions = np.where(parts == strongest, 1.0 / (1 + more), 1.0).astype(V.dtype)
-    return scale_columns(take_columns(U, parts), fractions), take_columns(V, parts)
+    scales = np.ones(V.shape[1])
+    scales[strongest] /= 1 + more
+    return take_columns(U, parts, scales), take_columns(V, parts)
 
 
 class _Pair(NamedTuple):

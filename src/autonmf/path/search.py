@@ -29,6 +29,9 @@ from autonmf.path.view import View, prepare, prepare_like
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
+Spectra = tuple[Array, WhitenedSpectrum]
+"""The spectrum of what a rule looks at, and that of X with noise of unit variance."""
+
 LAGS = 1.2
 """Where noise begins, a drop that is larger than this many squared singular values is looked into."""
 
@@ -41,12 +44,12 @@ MORE_ITERATIONS, PROGRESS = 200, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a search found. What no rule reads is left to `finish`: high ranks, the fallback, and λ."""
+    """What a search found. What no rule reads is left to `finish`: points of X, the fallback, and λ."""
 
     opened: OpenedData
-    path: RankPath  # of ``opened.data``
+    path: RankPath  # of ``opened.data``, without its points
     unscaler: Unscaler
-    pending: tuple[Solution, ...] = ()  # solutions at ranks above those of ``path``
+    solutions: list[Solution | PathPoint]  # of every rank; a point of X takes the place of each
     plateaus: bool = False  # whether the λ of the points are still to be found
     weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
 
@@ -58,32 +61,58 @@ class SearchResult:
     @property
     def ranks(self) -> list[int]:
         """The ranks that were visited, increasing."""
-        return [*self.path.ranks.tolist(), *(solution.rank for solution in self.pending)]
+        return [solution.rank for solution in self.solutions]
 
     def at_rank(self, rank: int) -> PathPoint:
         """The point at a rank that was visited."""
-        for solution in self.pending:
-            if solution.rank == rank:
-                with one_pool():
-                    return self.unscaler.to_point(solution)
-        return self.path.at_rank(rank)
+        return self._to_point(self.ranks.index(rank))
+
+    def _to_point(self, index: int) -> PathPoint:
+        point = self.solutions[index]
+        if isinstance(point, Solution):
+            with one_pool():
+                point = self.solutions[index] = self.unscaler.to_point(point)
+        return point
+
+    def with_points(self) -> RankPath:
+        """The path of X with the points of all ranks: the largest first, smaller ones fit where they were."""
+        points = [self._to_point(index) for index in reversed(range(len(self.solutions)))]
+        path = replace(self.path, points=tuple(reversed(points)))
+        if not self.weighted:
+            return path
+        visits = (visit._replace(loss=path.at_rank(visit.rank).loss) for visit in path.visits)
+        return replace(path, visits=tuple(visits))
 
     def finish(self) -> RankPath:
         """The path of X with all its points, and the λ of each; losses never rise on an exact path."""
-        path, unscaler = self.path, self.unscaler
         with one_pool():
-            path = replace(path, points=(*path.points, *map(unscaler.to_point, self.pending)))
-            if path.settings["grid"] == "exact":
-                path = _replace_points(path, tuple(unscaler.make_monotone(path.points)))
+            path = self._make_monotone() if self.path.settings["grid"] == "exact" else self.with_points()
             if self.plateaus:
                 path = find_plateaus(path, self.unscaler.view)
         return replace(path, points=tuple(map(self._present, path.points)))
 
+    def _make_monotone(self) -> RankPath:
+        """With the greedy fallback where losses would rise; the best visits of such ranks say so."""
+        replaced = {}
+        self.with_points()
+        points = map(self._to_point, range(len(self.solutions)))
+        for index, point in enumerate(self.unscaler.make_monotone(points)):
+            if point is not self.solutions[index]:
+                replaced[point.rank] = point.loss
+                self.solutions[index] = point
+        path = self.with_points()
+        visits = list(path.visits)
+        for rank, loss in replaced.items():
+            here = [i for i, visit in enumerate(visits) if visit.rank == rank]
+            best = min(here, key=lambda i: visits[i].loss)
+            visits[best] = visits[best]._replace(loss=loss, reason="fallback")
+        return replace(path, visits=tuple(visits))
+
     def finish_later(self) -> Lazy[RankPath]:
         """`finish` when the path is read, if that needs no more of X than a copy no larger than the path."""
-        points: tuple[PathPoint | Solution, ...] = (*self.path.points, *self.pending)
-        if not self.opened.keeps_rows_remote:
-            unscaler = self.unscaler.without_X(sum(point.U.nbytes + point.V.nbytes for point in points))
+        if self.plateaus and not self.opened.keeps_rows_remote:
+            size = sum(solution.U.nbytes + solution.V.nbytes for solution in self.solutions)
+            unscaler = self.unscaler.without_X(size)
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
                 return Lazy(replace(self, opened=opened, unscaler=unscaler, weighted=None).finish)
@@ -121,6 +150,12 @@ def search(
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
         view = prepare(data, options, max_rank, sketch, weights)
+        result = _plain_result
+        if options.equilibrate and options.loss.equilibrates:
+            result = partial(_equilibrated_result, rng=rng)
+        elif options.equilibrate:  # before there are solutions: either needs memory
+            spectra = _find_spectra(view, [], max_rank, rng) if view.scaled.complete else None
+            result = partial(_result_with_evidence, spectra=spectra, rng=rng)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
         walked = None
         with suppress(CompressionUnreliable):
@@ -130,10 +165,6 @@ def search(
             walked = walk(view).walk_all(keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
-        result = _plain_result
-        if options.equilibrate:
-            by_loss = _equilibrated_result if options.loss.equilibrates else _result_with_evidence
-            result = partial(by_loss, rng=rng)
         try:
             return result(opened, view, walked, options, options.deadline(began))
         except KeyboardInterrupt:
@@ -323,27 +354,24 @@ def _unscale(
     """The path of X from these solutions of the view; all its losses are those of X itself."""
     if view.scaling.is_uniform:
         unscaler = Unscaler(view, view.scaling, options.mu, deadline)
-        points = tuple(map(unscaler.to_point, solutions))
         visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
-        path = _make_path(opened, view, view.rank_one[2], options, points, visits, walked.complete)
+        path = _make_path(opened, view, options, visits, walked.complete)
         plateaus = _has_plateaus(options) and opened.keeps_rows_remote
-        return SearchResult(opened, path, unscaler, plateaus=plateaus)
+        return SearchResult(opened, path, unscaler, [*solutions], plateaus=plateaus)
     plain = replace(prepare_like(view, options), precise=view.precise)
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    points = tuple(map(unscaler.to_point, solutions))
-    losses = {point.rank: point.loss for point in points}
-    visits = tuple(visit._replace(loss=losses[visit.rank]) for visit in _join_visits(walked, solutions))
-    path = _make_path(opened, plain, plain.rank_one[2], options, points, visits, walked.complete)
-    return SearchResult(opened, path, unscaler, weighted=view)
+    path = _make_path(opened, plain, options, _join_visits(walked, solutions), walked.complete)
+    return SearchResult(opened, path, unscaler, [*solutions], weighted=view)
 
 
 def _result_with_evidence(
-    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any
-) -> SearchResult:
+    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any,
+    spectra: Spectra | None,
+) -> SearchResult:  # fmt: skip
     """The path of X, with its losses relative to rank one as evidence."""
     solutions = walked.solutions()
     rank_one_loss = view.rank_one[2]
-    spectrum, whitened = _find_spectra(view, solutions, rng)
+    spectrum, whitened = spectra or _find_spectra(view, solutions, solutions[-1].rank, rng)
     unit = rank_one_loss / max(1.0 - float(spectrum[0]), EXACT)  # a loss of rank one is 1 - σ₁² on Y
     if view.scaled.complete and time.monotonic() < deadline:
         solutions = _iterate_where_noise_begins(
@@ -368,7 +396,7 @@ def _equilibrated_result(
 ) -> SearchResult:
     """The path of X from solutions of its equilibrated form Y, with what was seen on Y as evidence."""
     solutions = walked.solutions()
-    spectrum, whitened = _find_spectra(view, solutions, rng)
+    spectrum, whitened = _find_spectra(view, solutions, solutions[-1].rank, rng)
     if options.grid == "exact" and view.scaled.complete and time.monotonic() < deadline:
         squares = 0.5 * view.scaled.squared_norm() * spectrum
         solutions = _iterate_where_noise_begins(solutions, whitened.count_above(), squares, view, options)
@@ -383,25 +411,24 @@ def _equilibrated_result(
         all_known=view.scaled.complete,
     )
     plain = prepare_like(view, options)
-    visits = _join_visits(walked, solutions)
-    path = _make_path(opened, plain, plain.rank_one[2], options, (), visits, walked.complete)
+    path = _make_path(opened, plain, options, _join_visits(walked, solutions), walked.complete)
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    return SearchResult(opened, replace(path, evidence=evidence), unscaler, tuple(solutions), plateaus=True)
+    return SearchResult(opened, replace(path, evidence=evidence), unscaler, [*solutions], plateaus=True)
 
 
-def _find_spectra(
-    view: View, solutions: list[Solution], rng: np.random.Generator
-) -> tuple[Array, WhitenedSpectrum]:
-    """The spectrum of what a rule looks at, and that of X with noise of unit variance.
+def _find_spectra(view: View, solutions: list[Solution], rank: int, rng: np.random.Generator) -> Spectra:
+    """The spectra of X, from its leading directions for components up to a rank.
 
     Missing entries are those of a solution. One with too many components has fitted noise, and fills in
     patterns of its own: of all completions by fewer components than directions are found, the last with the
     fewest directions is taken.
     """
-    largest = solutions[-1]
-    found: list[tuple[Array, WhitenedSpectrum]] = []
-    for solution in [largest] if view.scaled.complete else solutions:
-        Y, leading = view.lead(solution.U, solution.V, largest.rank, rng)
+    if view.scaled.complete:
+        Y, leading = view.lead(view.scaled, rank, rng)
+        return leading.spectrum, whiten(Y, leading)
+    found: list[Spectra] = []
+    for solution in solutions:
+        Y, leading = view.lead(view.scaled.completed_at(solution.U, solution.V), rank, rng)
         found.append((leading.spectrum, whiten(Y, leading)))
         if min(whitened.count_above() for _, whitened in found) <= solution.rank:
             break
@@ -455,15 +482,15 @@ def _iterate(known: Solution, start: Solution, step: str, view: View, options: P
 
 
 def _make_path(
-    opened: OpenedData, view: View, rank_one_loss: float, options: PathOptions,
-    points: tuple[PathPoint, ...], visits: tuple[Visit, ...], complete: bool,
-) -> RankPath:  # fmt: skip
+    opened: OpenedData, view: View, options: PathOptions, visits: tuple[Visit, ...], complete: bool
+) -> RankPath:
+    """A path whose points are still to be made."""
     return RankPath(
-        points=points,
+        points=(),
         visits=visits,
         shape=opened.data.shape,
         squared_norm=opened.data.squared_norm(),
-        rank_one_loss=rank_one_loss * view.loss_unit,
+        rank_one_loss=view.rank_one[2] * view.loss_unit,
         energy=view.energy * view.loss_unit,
         mu=options.mu * view.scaling.unit,
         delta=options.delta * view.scaling.unit,
@@ -493,17 +520,6 @@ def _in_units_of_X(visit: Visit, view: View) -> Visit:
     return visit._replace(
         lam=visit.lam * square, loss=visit.loss * view.loss_unit, next_lam=visit.next_lam * square
     )
-
-
-def _replace_points(path: RankPath, points: tuple[PathPoint, ...]) -> RankPath:
-    """The path with other points; the best visits of ranks that the greedy fallback has replaced say so."""
-    visits = list(path.visits)
-    for old, new in zip(path.points, points, strict=True):
-        if new is not old:
-            here = [i for i, visit in enumerate(visits) if visit.rank == new.rank]
-            best = min(here, key=lambda i: visits[i].loss)
-            visits[best] = visits[best]._replace(loss=new.loss, reason="fallback")
-    return replace(path, points=points, visits=tuple(visits))
 
 
 def _join_visits(walked: Walked, solutions: list[Solution]) -> tuple[Visit, ...]:

@@ -46,7 +46,7 @@ class Unscaler:
         """A solution as a point of X that is no worse than the best one of rank one."""
         point = self._unscale(solution)
         if solution.rank == 1 and not self.scaling.is_uniform:
-            return self._to_point_like(point, *self.view.rank_one[:2])
+            return self._to_point_like(point, *self.view.rank_one)
         return self._no_worse_than(None, point)
 
     def make_monotone(self, points: Iterable[PathPoint]) -> Iterator[PathPoint]:
@@ -63,7 +63,7 @@ class Unscaler:
         if not self._is_worse(point, before):
             return point
         grown = self._grow(point.rank, before)
-        fallback = self._to_point_like(point, grown.U, grown.V)
+        fallback = self._to_point_like(point, grown.U, grown.V, self.view.measure(grown))
         is_better = self._objective(fallback) < self._objective(point)  # with a heavy μ it need not be
         return fallback if is_better else point
 
@@ -109,6 +109,7 @@ class Unscaler:
             state = problem.start(U, V).balance()
         else:  # on workers the product with it in double precision is known from the loss
             state = problem.start(U, V, view.compressed.left(U).astype(view.matrix.dtype)).balance()
+        del U, V
         while state.rank < rank:
             grown = state.grow()
             for _ in range(min(FALLBACK_STEPS, solver.budget(grown.rank).fewest)):
@@ -117,15 +118,14 @@ class Unscaler:
             if grown.rank <= state.rank:  # it vanishes again: nothing but rounding errors is left
                 break
             state = grown
-        return state.split(rank)
+        return state if state.rank == rank else state.split(rank)
 
-    def _to_point_like(self, point: PathPoint, U: Any, V: Any) -> PathPoint:
-        """Factors of the view in place of a point, in the same precision."""
+    def _to_point_like(self, point: PathPoint, U: Any, V: Any, loss: float) -> PathPoint:
+        """Factors of the view and their loss in place of a point, in the same precision."""
         view = self.view
-        loss = view.evaluate(U, V) * view.loss_unit
         factors = (as_factor(factor, point.V.dtype, keep=False) for factor in (U, V))
         U, V = balance(*view.scaling.to_original(*factors), sort=True)
-        return replace(point, U=U, V=V, loss=loss)
+        return replace(point, U=U, V=V, loss=loss * view.loss_unit)
 
     def without_X(self, most: int) -> Unscaler | None:
         """The same with something in place of X that has at most so many bytes; None if there is nothing."""

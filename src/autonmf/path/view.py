@@ -96,6 +96,14 @@ class View:
         """The loss of factors of X', in double precision."""
         return self.loss.value(self.double, U, V)
 
+    def measure(self, state: Any) -> float:
+        """The loss of a solution, in double precision where single precision is not enough."""
+        if not self.is_single:
+            return float(state.loss)
+        if self.precise or not state.has_digits:
+            return self.evaluate(state.U, state.V)
+        return float(state.quick_loss)
+
     def direct(self) -> View:
         """The same without compression, and with losses of counts in double precision."""
         return replace(self, compressed=None, precise=self.precise or self.loss is not FROBENIUS)
@@ -118,13 +126,12 @@ class View:
         true = FROBENIUS.value(self.scaled, *(factor.astype(self.scaled.dtype) for factor in (U, V)))
         return bool(abs(loss - true) > tolerance * (energy - true))
 
-    def lead(self, U: Any, V: Array, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed]:
-        """What a rule looks at, and its leading directions: X', with its missing entries those of a fit U Vᵀ.
+    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed]:
+        """What a rule looks at, and its leading directions: X', with its missing entries filled in.
 
         Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
         of counts then have comparable variances, and the first singular pair is the best fit of rank one.
         """
-        data = self.scaled.completed_at(U, V)
         if not self.loss.equilibrates:
             data = root_sums(data).apply(data)
         return data, self.compressed or compress(data, rank, rng)

@@ -211,7 +211,7 @@ class Walker:
     def _record(self, stop: Stop, index: int) -> Visit:
         """Keep a solution in the units of the view, and note the stop."""
         state = stop.run.state
-        loss = self._measure(state)
+        loss = self.view.measure(state)
         visit = Visit(
             start=index,
             lam=stop.lam,
@@ -224,14 +224,6 @@ class Walker:
         )
         self._keep(stop, visit, loss)
         return visit
-
-    def _measure(self, state: Any) -> float:
-        """The loss of a solution, in double precision where single precision is not enough."""
-        if not self.view.is_single:
-            return float(state.loss)
-        if self.view.precise or not state.has_digits:
-            return self.view.evaluate(state.U, state.V)
-        return float(state.quick_loss)
 
     def _keep(self, stop: Stop, visit: Visit, loss: float) -> None:
         state = stop.run.state
