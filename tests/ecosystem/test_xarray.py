@@ -122,8 +122,8 @@ def test_the_result_can_be_written(scene: Any, tmp_path: Path) -> None:
     ("change", "features", "message"),
     [
         (lambda a: a, "wave", "no dimension 'wave'; its dimensions"),
-        (lambda a: a, ["y", "x", "band"], "leaves none for the samples"),
-        (lambda a: a, [], "leaves none for the features"),
+        (lambda a: a, ["y", "x", "band"], "leaves none for samples"),
+        (lambda a: a, [], "leaves none for features"),
         (lambda a: a[0, 0], None, "at least two dimensions"),
         (lambda a: a.drop_vars("gain").rename(x="rank"), "band", "already has 'rank'"),
         (lambda a: a.assign_coords(component=1), "band", "already has 'component'"),

@@ -94,7 +94,7 @@ def _split_dimensions(
         raise ValueError(f"data has no dimension {unknown[0]!r}; its dimensions: {data.dims}")
     across = [name for name in data.dims if name not in of_sample]
     if not (across and of_sample):
-        raise ValueError(f"features={features!r} leaves none for the {'samples' if of_sample else 'features'}")
+        raise ValueError(f"features={features!r} leaves none for {'samples' if of_sample else 'features'}")
     taken = [name for name in NEW if name in data.coords or name in data.dims]
     if taken:
         raise ValueError(f"data already has {taken[0]!r}, a dimension of the result: rename it first")
