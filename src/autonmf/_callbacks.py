@@ -31,14 +31,14 @@ else:
     except ImportError:
 
         class CallbackSupportMixin:
-            """Before scikit-learn 1.9: there are none."""
+            """Stands in for that of scikit-learn before 1.9, which has no callbacks."""
 
         def with_callbacks(method: Method) -> Method:
             return method
 
 
 class Watch:
-    """What follows one fit of an `AutoNMF`: a printed line per rank, and scikit-learn's callbacks."""
+    """Observes one fit of an `AutoNMF`: prints a line per rank and runs scikit-learn's callbacks."""
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
         self._verbose = bool(estimator.verbose)
@@ -48,7 +48,7 @@ class Watch:
 
     @property
     def callback(self) -> Callable[[Progress], bool] | None:
-        """For the path; None if nobody follows it, so that no progress is computed."""
+        """The callback of the path; None if it is not observed, so that no progress is computed."""
         return self._reached if self._verbose or self._tasks else None
 
     def polishing(self, rank: int) -> None:
@@ -69,7 +69,7 @@ class Watch:
         return self._tasks is not None and self._tasks(progress)
 
     def _print_last(self) -> None:
-        """Print the rank that was finished."""
+        """Print the rank that was just finished."""
         if self._verbose and self._last is not None:
             rank, loss, seconds = self._last.rank, self._last.relative_loss, self._last.seconds
             print(f"[AutoNMF] rank {rank:4d}  relative loss {loss:.6f}  {seconds:.1f} s", flush=True)

@@ -1,4 +1,4 @@
-"""The one place that decides how many threads compute.
+"""How many threads compute.
 
 BLAS threads spin while they wait, which on a busy machine, or beside another pool, costs far more than it
 gains on matrices of our size. Inside `one_pool` BLAS therefore works with one thread, and large products are
@@ -98,7 +98,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_pool() -> Iterator[None]:
-    """BLAS with one thread while inside; the first caller in sets it, the last one out restores it."""
+    """Limit BLAS to one thread; the first caller to enter sets the limit, the last to leave lifts it."""
     pool = _pool
     pool.enter()
     try:

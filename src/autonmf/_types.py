@@ -1,4 +1,4 @@
-"""Types that travel between layers, values that are computed once, and random generators."""
+"""Types shared by all layers, values that are computed once, and random generators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
     class cached_property(functools.cached_property):
         """Without the lock that Python 3.11 shares among all instances of a class.
 
-        Threads would wait for each other, and a child that is forked while one of them has it for ever.
+        Threads would wait for each other, and a child that is forked while one holds it would wait for ever.
         """
 
         def __init__(self, func: Any) -> None:
@@ -43,14 +43,14 @@ class Lazy(Generic[Value]):
 
     @staticmethod
     def known(value: Value) -> Lazy[Value]:
-        """One that is computed already."""
+        """A value that is already known."""
         lazy = Lazy(lambda: value)
         _ = lazy.value
         return lazy
 
     @property
     def is_known(self) -> bool:
-        """Whether it was computed."""
+        """Whether it is already computed."""
         return self._compute is None
 
     @property

@@ -75,7 +75,7 @@ class Comparison:
         return AgreementDisplay.from_comparison(self).plot(ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the evidence, ready for JSON."""
+        """Everything except the evidence, as JSON-compatible types."""
         return {
             "shape": list(self.shape),
             "max_rank": self.max_rank,
@@ -120,7 +120,7 @@ def compare_ranks(
         The largest rank to consider. Default: min(⌈min(n, m)/2⌉, 50). SVHT counts singular values and may
         return more.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
-        The loss of the paths that "auto", "marginal-2", "marginal-5", "elbow" and "bic" read. The other
+        The loss of the paths that "auto", "marginal-2", "marginal-5", "elbow" and "bic" use. The other
         methods are defined by least squares or singular values.
     random_state : int, generator or None
         Seed. With an int, each method returns what it returns when called alone with that int.
@@ -130,7 +130,7 @@ def compare_ranks(
     Returns
     -------
     Comparison
-        Printing it shows a table. A method that fails has no rank, and its error message as the reason.
+        Printing it shows a table. A method that fails has no rank; its reason is the error message.
 
     Examples
     --------

@@ -36,13 +36,13 @@ class AutoNMF(
 ):
     """Nonnegative matrix factorisation that finds its number of components.
 
-    X (n_samples x n_features) ≈ W H with W, H ≥ 0. One warm-started path goes from an upper bound down to
-    one, through every rank; a rule reads the rank off it; the solution at that rank is polished.
+    X (n_samples x n_features) ≈ W H with W, H ≥ 0. A single warm-started path visits every rank from an upper
+    bound down to one. A rule chooses the rank from it, and the solution at that rank is polished.
 
     Parameters
     ----------
     n_components : int or "auto", optional
-        None or "auto": the data decide. An int runs the path down to it and stops.
+        None or "auto": chosen from the data. An int: the path ends at this rank.
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
@@ -52,8 +52,8 @@ class AutoNMF(
     grid : {"exact", "adaptive"}
         "exact" visits every rank; "adaptive" is the paper's grid of λ.
     rule : {"auto", "marginal"}
-        How the rank is read off the path. "auto" needs nothing from you and says how sure it is; "marginal"
-        is the paper's rule. See `select_rank`.
+        How the rank is chosen from the path. "auto" has no parameters and gives a confidence; "marginal" is
+        the paper's rule. See `select_rank`.
     tau : float, optional
         Threshold of the marginal rule.
     mu : float
@@ -61,24 +61,24 @@ class AutoNMF(
     tol : float
         Tolerance of the stopping criteria.
     max_iter : int
-        Iterations at one rank at most.
+        Maximum number of iterations at each rank.
     n_starts : int
-        Random initial points; each rank keeps its best solution (by default that of the equilibrated X).
+        Number of random initial points; each rank keeps its best solution (by default of the equilibrated X).
     init : {"random", "nndsvd", "nndsvda"} or (U, V)
         Initial point.
     engine : {"auto", "direct", "compressed"}
-        Whether the path reads X at every step or X compressed; the polish is always on X.
+        Whether the path is computed on X or on a compression of it; the polish always ends on X.
     missing : {"error", "mask"}
-        What NaN means. "mask": the entry is missing, and is left out of the loss; `transform` then takes rows
-        with missing entries too.
+        "error" refuses NaN. "mask" treats NaN as a missing entry, which is left out of the loss; `transform`
+        then accepts missing entries, too.
     time_budget : float, optional
-        Seconds for the path.
+        Time limit of the path in seconds.
     n_jobs : int, optional
-        Threads that initial points are distributed over.
+        Number of threads for the initial points.
     verbose : int
-        1 prints a line for each rank.
+        1 prints a line per rank.
     random_state : int, generator or None
-        Seed; the same seed gives the same bits.
+        Seed. The same seed gives bitwise the same result.
 
     Attributes
     ----------
@@ -89,11 +89,11 @@ class AutoNMF(
     reconstruction_err_ : float
         ‖X - WH‖_F on the training data, or √(2D) with D the Kullback-Leibler divergence, as in scikit-learn.
     explained_variance_ : ndarray of shape (n_components_,)
-        Variance of each component's contribution W_j H_j over the samples, summed over the features.
+        Variance over the samples of each component's contribution W_j H_j, summed over the features.
     n_iter_ : int
-        Iterations along the path and of the polish together.
+        Number of iterations along the path and of the polish together.
     path_ : RankPath
-        Every rank's solution.
+        The solutions at all ranks.
     rank_estimate_ : RankEstimate or None
         The choice and the evidence for it; None if ``n_components`` was given.
     polished_ : bool
@@ -191,7 +191,7 @@ class AutoNMF(
         return W if whole else self._project(X, weights)
 
     def transform(self, X: Any) -> Array:
-        """W ≥ 0 minimising the loss of W H for these rows: with least squares ‖X - W H‖_F.
+        """The W ≥ 0 that minimises the loss of W H for these samples, by default ‖X - W H‖_F.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class AutoNMF(
             return np.ascontiguousarray(find_loss(self.beta_loss).project(data, V).W, dtype=data.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
-        """W H: the samples that the rows of W (named X, as scikit-learn has it) stand for.
+        """W H, the samples reconstructed from their weights W (named X, as in scikit-learn).
 
         X has n_components_ columns, the result n_features.
         """
@@ -257,9 +257,9 @@ class AutoNMF(
         return other
 
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
-        """Write one interactive page about this model to ``file``, which works offline.
+        """Write a self-contained interactive page about this model to ``file``.
 
-        X are the training data, for maps and a check of the data; ``options`` are those of
+        X is the training data, needed for maps and the data check; ``options`` are those of
         `autonmf.report.write_report`: title, feature_names, image_shape, wavelengths, ...
         """
         check_is_fitted(self)
@@ -284,9 +284,9 @@ class AutoNMF(
         return tags
 
     def _check(self, X: Any, *, reset: bool = True) -> Any:
-        """X as scikit-learn wants it; values are checked when it is opened, in one pass and with advice.
+        """Validate X as scikit-learn does; its values are checked in one pass when it is opened.
 
-        What lies in a file or on a cluster stays there: scikit-learn would load it.
+        X in a file or on a cluster is returned as it is: scikit-learn would load it.
         """
         X = fill_masked_array(X) if self.missing == "mask" else X
         X = open_stored(X) if is_stored(X) else X

@@ -31,26 +31,25 @@ from autonmf.selection import RankEstimate, check_rule, choose_rank
 from autonmf.solvers import HIGH_RANK, Stopping, run
 
 SAME = 1e-4
-"""Energies of X that differ by more than this fraction are those of different data."""
-
+"""Relative difference of ‖X‖² above which X is not the training data."""
 
 WINDOW = 3
 """Iterations over which the objective, or the factors, must have settled."""
 
 CHECK_EVERY = 10
-"""The objective mostly settles first: the factors, which cost a pass over them, are checked this seldom."""
+"""Iterations between two checks of the factors, which cost a pass over them; the objective settles first."""
 
 TIGHTER = 0.01
-"""The path's tolerance is for solutions that lead on; the one that is kept is worth more iterations."""
+"""The tolerance of the polish as a fraction of that of the path: its solution is the one returned."""
 
 COUNTS = (
-    'the entries look like counts: beta_loss="kullback-leibler" weighs them as Poisson noise does, and least '
-    "squares lets the largest decide"
+    'the entries look like counts: consider beta_loss="kullback-leibler", which is made for Poisson noise; '
+    "with least squares, the largest entries dominate"
 )
 """Advice where counts are fitted with least squares."""
 
 CHEAP_ITERATIONS = 100
-"""On the compression at most; the stopping criteria on X itself have the last word."""
+"""Maximum number of iterations on the compression, before the polish on X itself."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Factorisation:
     @property
     def why(self) -> str:
         """One sentence on the rank."""
-        return self.estimate.why if self.estimate else "this rank was asked for"
+        return self.estimate.why if self.estimate else "this rank was requested"
 
 
 def factorise(
@@ -95,10 +94,10 @@ def factorise(
     tau: float | None = None,
     on_polish: Callable[[int], None] | None = None,
 ) -> Factorisation:
-    """Factorise X at the rank that the data, or ``n_components``, say.
+    """Factorise X at the rank ``n_components``, by default chosen from the data.
 
-    ``on_polish`` is called with the rank before it is polished. Ctrl-C raises: a part of a path leaves
-    nothing to choose from.
+    ``on_polish`` is called with the rank before it is polished. Ctrl-C raises, because no rank can be chosen
+    from an incomplete path.
     """
     began = time.monotonic()
     check_rule(rule, tau)
@@ -144,11 +143,11 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
     data = opened.data
     if data.shape != path.shape:
         raise ValueError(
-            f"X has {data.shape[0]} samples, but the path was made from {path.shape[0]}; "
+            f"X has {data.shape[0]} samples, but the model was fitted to {path.shape[0]}: "
             "pass the training data"
         )
     if abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
-        raise ValueError("X or its weights are not what the model was fitted to: pass the training data")
+        raise ValueError("X or its weights differ from those of the fit: pass the training data")
 
     def find(rank: int) -> tuple[Any, Array]:
         U, V = path.at_rank(rank).U, path.at_rank(rank).V
@@ -170,7 +169,7 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
 def _search_with_weights(
     opened: OpenedData, options: PathOptions, found: SearchResult, spent: float
 ) -> SearchResult:
-    """The search again with the weights that the noise around its solution suggests, if it suggests any."""
+    """Repeat the search with weights estimated from the noise of its solution, if there are any."""
     point = found.at_rank(_rank_of_noise(found.ranks))
     with one_pool():
         weights = options.loss.reweigh(opened.data, point.U, point.V)
@@ -183,7 +182,7 @@ def _search_with_weights(
 
 
 def _rank_of_noise(ranks: list[int]) -> int:
-    """The rank around whose solution little else than noise is left."""
+    """The rank whose residual is used to estimate the noise."""
     return max(rank for rank in ranks if rank <= max(HIGH_RANK, ranks[0]))
 
 
@@ -198,9 +197,9 @@ class Polished(NamedTuple):
 
 
 def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
-    """The solution that the solver reaches from (U, V) at that rank, with no component at risk (λ = 0).
+    """Iterate from (U, V) at this rank with λ = 0, until a stopping criterion holds.
 
-    It is iterated first on the compression, if there is one, and then on X itself.
+    The iterations are made on the compression first, if there is one, and then on X itself.
     """
     solver = replace(options, grid="exact").make_solver()
     whole = view.matrix if options.loss.reads_entries else view.scaled
@@ -253,8 +252,8 @@ def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, i
         raise ValueError(f"n_components must be a positive integer, 'auto' or None, got {n_components!r}")
     if n_components > min(shape):
         raise ValueError(
-            f"n_components={n_components} is more than min(n_samples, n_features)={min(shape)}, "
-            "which no nonnegative rank exceeds"
+            f"n_components={n_components} is larger than min(n_samples, n_features)={min(shape)}, "
+            "the largest possible nonnegative rank"
         )
     first = options.max_rank
     if first is None and isinstance(options.init, str):
@@ -262,18 +261,18 @@ def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, i
     elif first is None:
         first = np.shape(options.init[0])[-1]
     if n_components > first:
-        raise ValueError(f"n_components={n_components} is more than max_rank={first}, where the path starts")
+        raise ValueError(f"n_components={n_components} is larger than max_rank={first}: raise max_rank")
     return replace(options, max_rank=int(first), min_rank=int(n_components))
 
 
 def _nearest_point(found: SearchResult, n_components: int) -> PathPoint:
-    """The solution at a given rank, or the largest one if components beyond it vanished by themselves."""
+    """The solution at a given rank, or the one of largest rank if components have vanished."""
     largest = found.ranks[-1]
     if largest >= n_components:
         return found.at_rank(n_components)
     warnings.warn(
         f"{n_components - largest} of the {n_components} components vanished on the path and are zero; "
-        "for more of them raise max_rank, or try another random_state",
+        "to get more components, raise max_rank or try another random_state",
         UserWarning,
         stacklevel=4,
     )
@@ -281,7 +280,7 @@ def _nearest_point(found: SearchResult, n_components: int) -> PathPoint:
 
 
 def _pad(V: Array, n_components: int | None) -> Array:
-    """V with zero columns up to the number that was asked for."""
+    """V with zero columns up to the requested number."""
     missing = (n_components or 0) - V.shape[1]
     if missing <= 0:
         return V

@@ -1,4 +1,4 @@
-"""How far a factor is from the truth."""
+"""The distance of an estimated factor from the true one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from autonmf._types import Array
 
 
 def recovery_error(W_true: ArrayLike, W: ArrayLike) -> float:
-    r"""The paper's recovery error (Section VI-E), blind to the scale and order of components.
+    r"""The paper's recovery error (Section VI-E), invariant to the scale and order of components.
 
     .. math:: \mathrm{RE}(W^*, W) = \|\bar W^* - \bar W\Pi^*\|_F + \|\bar W_{:,\mathcal M^c}\|_F,
 
     with columns of unit norm (zero columns stay zero), Π* the best partial permutation (Hungarian
-    algorithm) and 𝓜 the matched columns of W. A missing component costs its unit norm in the first
-    term, a superfluous one in the second.
+    algorithm) and 𝓜 the matched columns of W. A missing component adds its unit norm to the first
+    term, a superfluous one to the second.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def unit_columns(W: ArrayLike) -> Array:
     """The columns scaled to unit norm; zero columns stay zero."""
     array = np.array(W, dtype=np.float64)
     if array.ndim != 2:
-        raise ValueError(f"a factor is a matrix, got {array.ndim} dimension(s)")
+        raise ValueError(f"a factor must be a matrix, got {array.ndim} dimension(s)")
     largest = np.abs(array).max(axis=0, initial=0.0)
     array /= np.where(largest > 0, largest, 1.0)  # first, so that no square overflows or vanishes
     norms = np.linalg.norm(array, axis=0)

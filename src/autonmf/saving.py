@@ -62,10 +62,10 @@ class SavingMixin:
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Self:
-        """Read a model written by `save`; opening a file of unknown origin runs nothing in it.
+        """Read a model written by `save`. No code is run, so that files from others are safe to open.
 
-        `transform`, `report` and `at_rank` give the same bits as those of the saved model. A ValueError says
-        if the file is damaged, holds something else, or was written by a newer version.
+        `transform`, `report` and `at_rank` give bitwise the same results as the saved model's. A ValueError
+        is raised if the file is damaged, holds something else, or is from a newer version.
         """
 
         def read(archive: storage.Archive, header: Any) -> Any:
@@ -99,7 +99,7 @@ def _describe_estimate(estimate: RankEstimate) -> dict[str, Any]:
 def _set_parameters(model: Any, found: Any) -> None:
     unknown = set(storage.check_kind(found, dict)) - set(model.get_params(deep=False))
     if unknown:
-        raise ValueError(f"it has parameters that are unknown here: {', '.join(sorted(unknown))[:80]}")
+        raise ValueError(f"it has unknown parameters: {', '.join(sorted(unknown))[:80]}")
     if not all(isinstance(value, PLAIN) for value in found.values()):
         raise ValueError("it has a parameter that is neither a number nor a name")
     model.set_params(**found)

@@ -135,9 +135,9 @@ def test_reading_the_standard_input(
     result = run("fit", "-", "--max-rank", 5)
     assert result.code == 0
     assert "standard input: 60 x 40" in result.out
-    assert ("Ctrl-D ends it" in result.err) == terminal
+    assert ("Ctrl-D to end it" in result.err) == terminal
 
 
 def test_no_standard_input(run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert run("fit", "-").err == "error: there is no standard input to read\n"
+    assert run("fit", "-").err == "error: there is no standard input to read from\n"

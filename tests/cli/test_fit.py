@@ -105,8 +105,8 @@ def test_no_folder_where_the_file_is_bad(run, tmp_path: Path) -> None:
 
 
 def test_given_rank(run, counts: Path) -> None:
-    assert "rank 7: this rank was asked for" in run("fit", counts, "--n-components", 7).out
-    assert "rank 4: this rank was asked for" in run("fit", counts, "--rank", 4).out
+    assert "rank 7: this rank was requested" in run("fit", counts, "--n-components", 7).out
+    assert "rank 4: this rank was requested" in run("fit", counts, "--rank", 4).out
     found = json.loads(run("fit", counts, "-k", 12, "--json").out)
     assert (found["rank"], found["path"][0]["rank"], found["plausible"]) == (12, 12, None)
 

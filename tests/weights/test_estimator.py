@@ -296,5 +296,5 @@ def test_at_rank_takes_the_weights_of_the_fit(low_rank: np.ndarray) -> None:
     assert 0.5 * other.reconstruction_err_**2 <= model.path_.at_rank(4).loss * (1 + 1e-9)
     point = model.path_.at_rank(4)
     assert_allclose(point.loss, 0.5 * np.sum(w * (low_rank[kept] - point.U @ point.V.T) ** 2), rtol=1e-5)
-    with pytest.raises(ValueError, match="weights are not what the model was fitted to"):
+    with pytest.raises(ValueError, match="weights differ from those of the fit"):
         model.at_rank(4, low_rank, sample_weight=kept.astype(float))

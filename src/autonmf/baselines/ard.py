@@ -119,7 +119,7 @@ def ard_nmf(
     """
     data = as_data(X)
     if not shape > 2 or max_iter < 1:
-        raise ValueError(f"shape > 2 and max_iter >= 1 are needed, got {shape} and {max_iter}")
+        raise ValueError(f"shape must be > 2 and max_iter >= 1, got {shape} and {max_iter}")
     rank = PathOptions(max_rank=max_rank).first_rank(data.shape)
     check_noise(noise)
     sigma = noise_level(singular_values(data), data.shape) if noise is None else float(noise)

@@ -109,12 +109,12 @@ def cross_validate(
 
     Notes
     -----
-    "bicv" makes 20 iterations at each rank and is sensitive to that: iterated to convergence it overestimates
-    the rank of matrices on which it is right with 20 (``docs/baselines.md``); ``folds=(2, 2)`` is less
-    sensitive.
+    "bicv" makes 20 iterations at each rank and depends on that number: iterated to convergence, it
+    overestimates the rank of matrices on which it is right with 20 (``docs/baselines.md``). ``folds=(2, 2)``
+    is less sensitive.
 
-    Predictability is not the number of sources: on real data any weak, smooth or non-Gaussian structure that
-    repeats can be predicted, and the answer is often much larger than the number of sources.
+    The answer is often much larger than the number of sources: on real data, any weak, smooth or non-Gaussian
+    structure that repeats can be predicted.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def elbow(
 ) -> RankEstimate:
     """The elbow of the loss curve, by the Kneedle algorithm.
 
-    The answer depends on where the curve ends: another ``max_rank`` gives another elbow for the same data.
+    The answer depends on where the curve ends, that is, on ``max_rank``.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ Method = Callable[..., RankEstimate]
 
 
 def by_rule(rule: str, tau: float | None = None) -> Method:
-    """A rule of `select_rank` as a method that computes a path, or uses the one it is given."""
+    """A rule of `select_rank` as a method that computes a path, or uses a given one."""
 
     def choose(
         X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None

@@ -71,7 +71,7 @@ def stability(
 
     Notes
     -----
-    Small ranks are often stable as well, and rank one always is, so that stability alone is an upper bound.
+    Small ranks are often stable, too, and rank one always is, so stability alone gives only an upper bound.
     Without noise, ranks that split true components can be stable.
 
     Examples

@@ -74,7 +74,7 @@ def svht(
     """The number of singular values above the optimal hard threshold of Gavish and Donoho.
 
     It estimates a linear rank: nonnegative factors may need more components, and structure that is not
-    independent noise (in spectra, in documents) adds singular values that are no components.
+    independent noise (in spectra, in documents) adds singular values that do not belong to components.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from autonmf.cli.console import BAD_DATA, BAD_USAGE, INTERRUPTED, Failure, say
 
 
 class _PlainFlags:
-    """Shows flags without the type of a value in the help."""
+    """Shows flags in the help without a value type."""
 
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]

@@ -77,7 +77,7 @@ class Input:
             "option": typer.Argument(
                 metavar="FILE",
                 help="Nonnegative matrix: .csv, .tsv, .txt or .mtx (also .gz), .npy, .npz, .mat, .parquet, "
-                ".h5ad, .h5, .hdf5 or a .zarr folder; - reads any of the files from the standard input.",
+                ".h5ad, .h5, .hdf5 or a .zarr folder; - reads a file from standard input.",
                 show_default=False,
                 readable=False,
             )
@@ -111,7 +111,7 @@ class Input:
 
     @property
     def treatment(self) -> str:
-        """How it was prepared, for instance ', transposed, log1p', or nothing."""
+        """How it was prepared, such as ', transposed, log1p'; may be empty."""
         done = ["transposed"] * self.transpose + ([] if self.normalize is None else [self.normalize])
         done += ["missing entries masked"] * (self.missing == "mask")
         return "".join(f", {word}" for word in done)
@@ -140,16 +140,16 @@ class Search:
         **_one_of("autonmf.path.options", "SOLVER_NAMES"),
     )
     grid: str | None = _search(
-        "exact (default): every rank; adaptive: the grid of lambda of the paper.",
+        "exact (default): every rank; adaptive: the paper's grid of lambda.",
         **_one_of("autonmf.path", "GRIDS"),
     )
     rule: str | None = _search(
-        "auto (default), or marginal, the rule of the paper, implied by --tau.",
+        "auto (default), or marginal, the paper's rule, implied by --tau.",
         **_one_of("autonmf.selection", "RULES"),
     )
     tau: float | None = _search("Threshold of the marginal rule.", metavar="X")
     n_starts: int | None = _search(
-        "Random initialisations; each rank keeps its best solution. Default: one.", metavar="N"
+        "Number of random initialisations; each rank keeps its best solution. Default: 1.", metavar="N"
     )
     seed: int = _search("The same seed gives the same result.", 0, min=0, metavar="N")
     checkpoint: Path | None = _search("Save progress here; the same command resumes from it.", metavar="FILE")
@@ -167,10 +167,10 @@ class Search:
         return {name: value for name, value in (("rule", rule), ("tau", self.tau)) if value is not None}
 
     def check(self) -> None:
-        """Refuse wrong or contradictory options before anything is read."""
+        """Refuse invalid or contradictory options before the file is read."""
         rank = self.n_components
         if rank is not None and self.max_rank is not None and self.max_rank < rank:
-            raise Failure(f"--n-components {rank} is too large: raise --max-rank {self.max_rank}", BAD_USAGE)
+            raise Failure(f"--n-components {rank} is larger than --max-rank {self.max_rank}", BAD_USAGE)
         try:
             self.path_options()
             if rule := self.rule_options():
@@ -204,8 +204,8 @@ class Page:
 
     out: Path | None = _results("Default: name of FILE with -report.html; - prints the page.", metavar="PAGE")
     force: bool = _results("Overwrite an existing page.", False, "--force")
-    json: bool = _results("Print the result as JSON and nothing else.", False, "--json")
-    quiet: bool = _results("Print the name of the page and nothing else.", False, "--quiet", "-q")
+    json: bool = _results("Print only the result, as JSON.", False, "--json")
+    quiet: bool = _results("Print only the name of the page.", False, "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +216,8 @@ class Output:
         "Write the factors W and H, the path and a summary; - prints H as CSV.", metavar="FOLDER"
     )
     force: bool = _results("Overwrite earlier results in FOLDER.", False, "--force")
-    json: bool = _results("Print the result as JSON and nothing else.", False, "--json")
-    quiet: bool = _results("Print the rank and nothing else.", False, "--quiet", "-q")
+    json: bool = _results("Print only the result, as JSON.", False, "--json")
+    quiet: bool = _results("Print only the rank.", False, "--quiet", "-q")
 
 
 def name_options(message: str, *names: str) -> str:

@@ -136,7 +136,7 @@ class PathWork:
     """The fraction of the work on a path that is done.
 
     The work at a rank is its number of iterations, on the exact path the minimum that the solver makes there.
-    On the adaptive grid that number is not known: the fraction counts ranks, and tells nothing about time.
+    On the adaptive grid that number is unknown: the fraction counts ranks, and says nothing about time.
     """
 
     def __init__(self, search: Search) -> None:
@@ -163,7 +163,7 @@ class PathWork:
 
 
 def describe(progress: Progress, remaining: float | None, *, short: bool = False) -> str:
-    """The state of a path in a few words."""
+    """The state of a path as a short text."""
     parts = [f"rank {progress.rank}"]
     if not short:
         parts = [f"start {progress.start + 1} of {progress.n_starts}"] * (progress.n_starts > 1) + parts
@@ -174,7 +174,7 @@ def describe(progress: Progress, remaining: float | None, *, short: bool = False
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that suits them."""
+    """Seconds, minutes or hours as text."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

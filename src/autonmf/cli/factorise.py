@@ -27,7 +27,7 @@ COMMAND_ADVICE = {
 
 
 def read(source: Input, *, quiet: bool = False) -> Table:
-    """Read the matrix; notes say how it was read, warnings what is ambiguous."""
+    """Read the matrix; notes say how it was read, warnings what was ambiguous."""
     with explain_errors(f"read {source.name}"), print_warnings():
         file = _open_standard_input() if source.file == STREAM else source.file
         table = read_matrix(file, variable=source.var, header=source.header, labels=source.labels)
@@ -61,14 +61,14 @@ def _load_if_needed(table: Table, source: Input, *, quiet: bool) -> Table:
         with explain_errors(f"read {source.name}"):
             return replace(table, X=np.asarray(table.X))
     except Failure as failure:
-        raise Failure(f"{option} needs all of it in memory: {failure}", failure.code) from failure
+        raise Failure(f"{option} needs the whole matrix in memory: {failure}", failure.code) from failure
 
 
 def _open_standard_input() -> IO[bytes]:
     if sys.stdin is None:
-        raise Failure("there is no standard input to read")
+        raise Failure("there is no standard input to read from")
     if sys.stdin.isatty():
-        say("note", "Reading the standard input; Ctrl-D ends it.")
+        say("note", "Reading from standard input; press Ctrl-D to end it.")
     return sys.stdin.buffer
 
 

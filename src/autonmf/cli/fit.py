@@ -57,7 +57,7 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
 
 
 def summarise(source: Input, search: Search, table: Table, found: Factorisation) -> dict[str, Any]:
-    """Everything but the factors, ready for JSON."""
+    """Everything except the factors, as JSON-compatible types."""
     estimate = found.estimate
     return {
         "autonmf": autonmf.__version__,

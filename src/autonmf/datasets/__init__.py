@@ -1,4 +1,4 @@
-"""Data with a known or an agreed rank: generated, built in code, or read from a data home."""
+"""Data sets with a known or a reference rank: generated, or read from the data home."""
 
 from autonmf.datasets.dataset import Dataset
 from autonmf.datasets.fetching import DataUnavailableError

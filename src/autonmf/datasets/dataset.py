@@ -1,4 +1,4 @@
-"""`Dataset`, what a loader returns, and the npz files that a data home may hold."""
+"""`Dataset`, which loaders return, and the npz files of a data home."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autonmf.io.table import ReadError, explain_errors
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A data matrix with samples in rows, and what is known of it.
+    """A data matrix with samples in rows, and what is known about it.
 
     Attributes
     ----------
@@ -26,8 +26,8 @@ class Dataset:
     X : ndarray or CSR matrix of shape (n_samples, n_features)
         The nonnegative data; samples are pixels, cells, documents, images or patients.
     rank : int or None
-        The agreed number of components; None where there is none. It counts materials, cell types or
-        sections, so that it is a reference rather than the truth.
+        The reference number of components, or None. It counts materials, cell types or sections, and is
+        not necessarily the true number of components.
     preprocessing : str
         What the loader did to the published numbers.
     source, licence : str
@@ -39,7 +39,7 @@ class Dataset:
     component_names : tuple of str
         Names of the columns of U and V.
     labels : ndarray of int of shape (n_samples,) or None
-        The class of each sample; -1: none.
+        The class of each sample, or -1.
     label_names : tuple of str
         Name of each class.
     feature_names : tuple of str
@@ -51,7 +51,7 @@ class Dataset:
     image_shape : tuple of int or None
         Rows and columns of an image: of all samples (spectral data) or of one sample (pictures).
     image_order : {"C", "F"}
-        Whether pixels follow each other along the rows ("C") or down the columns ("F") of an image.
+        Whether pixels are ordered along the rows ("C") or down the columns ("F") of an image.
     """
 
     name: str

@@ -27,7 +27,7 @@ DataHome: TypeAlias = "str | os.PathLike[str] | None"
 
 
 class DataUnavailableError(OSError):
-    """A data set that can be neither read nor downloaded; the message says what to do about it."""
+    """A data set that can be neither read nor downloaded; the message says what to do."""
 
 
 def folders(data_home: DataHome = None) -> Iterator[Path]:

@@ -74,7 +74,7 @@ def fetch_jasper_ridge(
         ``jasperRidge2_F224.hdr`` and ``.img``) instead of the one with 198.
     remove_bands : bool
         Remove the 26 bands of water absorption and noise from the full file: 1-3, 108-112, 154-166 and
-        220-224. Without this X has the 224 columns that the paper states.
+        220-224. Otherwise X has 224 columns, as in the paper.
     truth : bool
         Also read endmembers and abundances: ``end4.mat`` next to a .mat or ENVI file.
     data_home, download, dtype
@@ -130,7 +130,7 @@ def fetch_urban(
     Returns
     -------
     Dataset
-        Its 162 bands are what is left of 210 after the removal of water absorption and noise.
+        Its 162 bands remain of 210 after the removal of water absorption and noise.
     """
     names = ("asphalt", "grass", "tree", "roof")
     if stored := find("urban.npz", data_home):

@@ -29,7 +29,7 @@ def fetch_olivetti(
     Returns
     -------
     Dataset
-        `rank` is None: 40 people are not 40 components, and the paper's 10 is neither.
+        `rank` is None: there is no agreed number of components (40 people; the paper uses 10).
         `labels` are the people, and ``image(X[i])`` is a face.
     """
     X, stored = _read_images("olivetti_faces.npz", "olivettifaces.mat", "faces", data_home, download, dtype)
@@ -51,7 +51,7 @@ def fetch_swimmer(
 ) -> Dataset:
     """Swimmer with noise: 256 images x 1024 pixels, sixteen limb positions.
 
-    The figures are those of `load_swimmer`, which builds them in code and knows their parts; their entries
+    The figures are those of `load_swimmer`, which also returns their parts; their entries
     look like Poisson counts of mean 1 outside and 11 inside a figure.
 
     Parameters
@@ -121,7 +121,7 @@ def load_swimmer(*, return_parts: bool = False) -> Array | tuple[Array, Array]:
         One image of 32 x 32 zeros and ones per row, for every combination of the limb positions.
     parts : ndarray of shape (17, 1024)
         The sixteen limb positions and the torso, which is in every image. ``X`` is the sum of five
-        parts in each row. Its nonnegative rank is 16, since the torso can be spread over the four
+        parts in each row. Its nonnegative rank is 16, since the torso can be divided among the four
         positions of a limb; its linear rank is 13.
 
     Examples

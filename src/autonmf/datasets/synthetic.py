@@ -23,7 +23,7 @@ def make_low_rank(
         Number of components r*.
     noise : float
         σ. The clipping at zero gives the noise a positive mean where U Vᵀ is small, which at high σ
-        is a genuine component of its own.
+        is an additional component.
     random_state : int, generator or None
         Seed.
 

@@ -35,7 +35,7 @@ def fetch_bbc(
     Parameters
     ----------
     tfidf : bool
-        Weight the counts. Default: the counts, in which long articles and frequent terms dominate.
+        Weight the counts by tf-idf. In raw counts, the default, long articles and frequent terms dominate.
     data_home, download, dtype
         As in `fetch_samson`; the files are ``bbc_news.npz``, or ``bbc.mtx``, ``bbc.terms`` and
         ``bbc.classes``, which alone hold the terms.
@@ -96,7 +96,7 @@ def fetch_wos(
         A sample of 1000 abstracts, or the 5736 that the paper uses.
     min_df, max_df : int and float
         Terms in fewer documents than `min_df`, or in a larger fraction than `max_df`, are left out. The paper
-        does not say how it came to its 20,082 terms.
+        does not say how it arrived at 20,082 terms.
     data_home, download, dtype
         As in `fetch_samson`; the file is ``wos_sample1000.tsv.gz`` or ``Data1k.txt`` (1.5 MB), for the 5736
         ``WebOfScience.zip`` (60 MB).

@@ -1,6 +1,6 @@
 """X larger than memory: its rows, and those of its left factor, on the workers of a Dask cluster.
 
-The only package that knows Dask. It implements the protocols of `autonmf.data`: `Data` for X, `RemoteFactor`
+The only package that uses Dask. It implements the protocols of `autonmf.data`: `Data` for X, `RemoteFactor`
 for a factor whose rows stay on the workers.
 """
 

@@ -35,7 +35,7 @@ from autonmf.distributed.rows import (
 )
 
 LOOK = 5.0
-"""Seconds between two checks of our own workers."""
+"""Seconds between two checks of the workers of a local cluster."""
 
 LARGE_BLOCK = 1 << 29
 """Bytes (as if dense): chunks are joined until a block has this many ..."""
@@ -104,7 +104,7 @@ class RowPartitioned:
 
 
 class RowPartitionedWide(RowPartitioned):
-    """X with fewer rows than columns: its factors are no larger than what travels, and are arrays."""
+    """X with fewer rows than columns: its factors are small, and are arrays on the client."""
 
     def right(self, V: Array) -> Array:
         transposed = [part.T for part in self.workers.each(_right, self.X, V)]
@@ -139,7 +139,7 @@ class OpenedPartition(OpenedData):
                 f"{options.solver!r} and {options.grid!r}; the others need X in memory: X.compute()"
             )
         if options.init != "random":
-            raise NotImplementedError("a Dask array needs init='random'; for others pass X.compute()")
+            raise NotImplementedError("a Dask array needs init='random'; for another init pass X.compute()")
         if options.checkpoint is not None:
             raise NotImplementedError(
                 "the path of a Dask array cannot be saved in a checkpoint, because its left factors stay on "
@@ -147,7 +147,7 @@ class OpenedPartition(OpenedData):
             )
 
     def present_rows(self, U: Any, V: Array, project: Callable[[Any, Array], Array]) -> Any:
-        """A lazy Dask array: nothing of length n is left on the workers, whose cluster may soon be gone."""
+        """A lazy Dask array: no array with n rows stays on the workers, whose cluster may be closed soon."""
         if not self.keeps_rows_remote:
             return U
         X = self.data.source  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ def _project_chunk(project: Callable[[Any, Array], Array], V: Array, X: Any) -> 
 def open_data(
     X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None, power: float = 0.5
 ) -> Iterator[OpenedData]:
-    """X for as long as it is read: a Dask array occupies workers, perhaps of a cluster of our own."""
+    """Open X: a Dask array occupies workers, perhaps of a temporary local cluster, until it is closed."""
     if not is_dask(X):
         known = {"sample_weight": sample_weight, "weights": weights}
         yield open_local_data(X, missing=missing, power=power, **known)
@@ -178,7 +178,7 @@ def open_data(
 
 
 def as_data(X: Any, *, missing: str = "error") -> Data:
-    """X as `Data` whose factors are arrays, wherever X lies."""
+    """X as `Data` whose factors are arrays, wherever X is stored."""
     return partition(X, missing=missing, on_client=True) if is_dask(X) else as_local_data(X, missing=missing)
 
 
@@ -207,7 +207,7 @@ def partition(X: Any, *, missing: str = "error", on_client: bool = False) -> Row
     ``on_client``: the factors that are made from it are arrays on the client.
     """
     if missing != "error":
-        raise NotImplementedError("missing entries of a Dask array: fill them first, or pass X.compute()")
+        raise NotImplementedError("missing='mask' is not available for a Dask array: pass X.compute()")
     check_shape(X.shape)
     if X.dtype.kind == "O":
         raise TypeError("X holds Python objects. Pass a Dask array of numbers: X.astype(float).")
@@ -253,7 +253,7 @@ def _load_blocks(X: Any, dtype: Any, client: Any) -> list[Any]:
 
 
 class Summary(NamedTuple):
-    """What one pass over a block tells; its smallest and its largest entry are NaN if there is one."""
+    """The result of one pass over a block; smallest and largest entry are NaN if any entry is."""
 
     rows: int
     lowest: float
@@ -286,7 +286,7 @@ def join_chunks(lengths: tuple[float, ...], m: int, itemsize: int) -> list[slice
 
 
 def load(parts: list[Any], dtype: Any) -> Piece:
-    """A block from its chunks, and what there is to know about it."""
+    """A block from its chunks, and its `Summary`."""
     X: Any = _join_sparse(parts, dtype) if any(map(sparse.issparse, parts)) else _join_dense(parts, dtype)
     stored = None if isinstance(X, np.ndarray) else int(X.nnz)
     entries = X if stored is None else X.data
@@ -312,7 +312,7 @@ def _join_sparse(parts: list[Any], dtype: Any) -> Any:
     return whole
 
 
-# The cluster that a fit runs on: the caller's, or one of our own for as long as it takes
+# The cluster that a fit runs on: the caller's, or a temporary one
 
 
 class Cluster:
@@ -336,7 +336,7 @@ class Cluster:
         self._finalizer = weakref.finalize(self, _close, self._own, self.client)
 
     def close(self) -> None:
-        """Close what we have opened; a client of the caller stays open."""
+        """Close what was opened here; a client of the caller stays open."""
         self._finalizer()
 
 
@@ -355,7 +355,7 @@ def _local(dask: Any) -> Any:
 
 
 def _look_after(own: Any, count: int) -> None:
-    """Restart workers: Dask gives a worker up for good if it does not return within 15 s."""
+    """Restart workers: Dask gives up on a worker that does not return within 15 s."""
     if own.status.name == "running":
         own.scale(count)
         own.loop.call_later(LOOK, _look_after, own, count)

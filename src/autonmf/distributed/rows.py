@@ -1,10 +1,10 @@
 """`Rows`: a tall matrix whose rows stay on the workers of a Dask cluster.
 
-Nothing is computed until a sum over the rows is needed: then every block runs one task, which carries out all
-that was recorded, and only the sum travels. Scaling, merging, choosing and ordering of columns are products
-with a small matrix from the right: they are remembered, and cost no task.
+Nothing is computed until a sum over the rows is needed: then one task per block carries out all
+recorded operations, and only the sum is sent. Scaling, merging, selecting and sorting columns are products
+with a small matrix from the right; they are recorded and need no task.
 
-`Rows` record what is wanted, `Workers` write it down as a `Program`, and every worker runs it on its blocks.
+`Rows` record operations, `Workers` turn them into a `Program`, and every worker runs it on its blocks.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Rows(RemoteFactor):
         return Rows(self.node, self.matrix, dtype)
 
     def persist(self) -> Rows:
-        """The same; once computed, it stays on the workers, and its Gram matrix is known."""
+        """The same matrix; once computed, it stays on the workers, and its Gram matrix is known."""
         node = self.node
         if self.matrix is None and self.dtype == node.dtype:
             node.keep = True
@@ -279,7 +279,7 @@ class Workers:
 
 
 class Recipe:
-    """A program while it is written."""
+    """A program under construction."""
 
     def __init__(self) -> None:
         self.inputs: list[Node] = []

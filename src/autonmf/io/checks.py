@@ -37,7 +37,7 @@ def check_memory(file: Path, shape: tuple[int, ...], itemsize: int = 8) -> None:
     if memory is not None and needed > memory:
         raise ReadError(
             f"{file} has {' x '.join(map(str, shape))} numbers, which take {_format_size(needed)}; this "
-            f"computer has {_format_size(memory)} of memory. Use a part of it, or check it for damage."
+            f"computer has {_format_size(memory)} of memory. Use a part of it; the file may also be damaged."
         )
 
 
@@ -55,7 +55,7 @@ def _format_size(n_bytes: int) -> str:
 
 @dataclass(frozen=True)
 class Variable:
-    """What is known of a variable before it is read."""
+    """What is known about a variable before it is read."""
 
     name: str
     shape: tuple[int, ...]

@@ -37,10 +37,10 @@ _MAGIC = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", (".h5ad", ".mat", ".h5", ".hdf5")),
     (b"PAR1\x15", "a Parquet file", (".parquet",)),
 )
-"""How files begin, what they are, and the extensions that say so."""
+"""First bytes, kind and extensions of files."""
 
 _N_MAGIC = 32
-"""First bytes that are enough to tell."""
+"""Number of bytes that are enough to recognise a file."""
 
 
 def read_matrix(

@@ -1,7 +1,7 @@
 """How a text file is laid out: its separator, its header, its column of row names.
 
 A first line of numbers may name the columns (wavelengths, energies, times) or be data; where that is unclear,
-the layout comes with a doubt that is shown to the user.
+the layout comes with a warning to the user.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COUNTERS = ("id", "index", "unnamed: 0")
 """Headings, in lower case, of columns that name the rows if they count them."""
 
 ENOUGH = 5
-"""This many numbers rarely increase or decrease throughout by chance."""
+"""Fewer numbers may be monotone by chance."""
 
 EVEN = 1e-3
 """Relative difference below which steps count as equal: axes are rounded when they are written."""

@@ -166,7 +166,7 @@ def _list_version_5(file: Path) -> Iterator[Found]:
     with file.open("rb") as stream:
         mark = stream.read(place)[126:]
         if mark not in (b"IM", b"MI"):
-            raise ValueError("its header is not that of a MATLAB file")
+            raise ValueError("it does not have the header of a MATLAB file")
         order = "<" if mark == b"IM" else ">"
         while tag := stream.read(8):
             if len(tag) < 8:

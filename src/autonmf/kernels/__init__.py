@@ -1,6 +1,6 @@
 """Hot loops. Callers import from here and need not know which implementation runs.
 
-``BACKEND`` says it: compiled C, or NumPy where the package was installed without a compiler or the
+``BACKEND`` tells which one: compiled C, or NumPy where the package was installed without a compiler or the
 environment variable ``AUTONMF_KERNELS`` is ``numpy``.
 """
 

@@ -48,7 +48,7 @@ def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: in
 
 
 def whole_vectors(rank: int, dtype: np.dtype[np.floating]) -> int:
-    """How many columns F and out of the sparse products must have to hold ``rank`` ones."""
+    """How many columns F and ``out`` of the sparse products need for a given rank."""
     return rank
 
 

@@ -149,7 +149,7 @@ class FrobeniusState:
             partial(combine_columns, merger=merger, weights=merger.a),
             partial(combine_columns, merger=merger, weights=merger.b),
         )
-        if not self.problem.data.complete:  # another fit, which completes X otherwise
+        if not self.problem.data.complete:  # X is completed differently with another fit
             XV = Lazy(partial(_multiply_right, self.problem.data, merged.U, merged.V))
             merged = replace(merged, lazy_XV=XV)
         return replace(merged, previous=None, t=(1.0, 1.0))
@@ -194,7 +194,7 @@ class FrobeniusState:
         inner = cross(self.U, p)
         q = _positive_residual(product, self.V, inner) / square
         U, V = persist(append_column(self.U, p)), append_column(self.V, q)
-        if not self.problem.data.complete:  # another fit, which completes X otherwise
+        if not self.problem.data.complete:  # X is completed differently with another fit
             return FrobeniusState.at(self.problem, U, V).balance().compact()
         gram_U = np.block([[self.gram_U, inner], [inner.T, np.full((1, 1), square)]]).astype(data.dtype)
         XtU = append_column(self.XtU, product)
@@ -208,7 +208,7 @@ class FrobeniusState:
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """What a checkpoint has to keep: a product that is made again later has other last bits."""
+        """What a checkpoint stores; products computed again later could differ in their last bits."""
         names = ("U", "V", "XtU", "gram_U", "gram_V", *(["XV"] if self.lazy_XV.is_known else []))
         return {name: getattr(self, name) for name in names}
 
@@ -344,7 +344,7 @@ class Frobenius:
         return loss if has_digits(loss, data) else 0.5 * data.squared_residual(U, V)
 
     def reweigh(self, data: Data, U: Any, V: Array) -> None:
-        """Entries count alike."""
+        """No weights: all entries count alike."""
 
     def project(self, data: Data, V: Array) -> Projection:
         """W ≥ 0 minimising ‖X - W Vᵀ‖, row by row; computed at unit scale, where nothing overflows."""

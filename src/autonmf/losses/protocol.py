@@ -1,6 +1,6 @@
-"""What a loss, and an iterate of it, offer to solvers, searches and estimators.
+"""What solvers, searches and estimators need of a loss and of its iterates.
 
-A second loss is a file beside `frobenius` with these two classes. No solver, path, rule or estimator asks
+A new loss is another file with these two classes. No solver, path, rule or estimator asks
 which loss it works with.
 """
 
@@ -80,11 +80,11 @@ class State(Protocol):
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """What a checkpoint has to keep, by name; `Posed.restore` makes the iterate from it."""
+        """What a checkpoint stores, by name; `Posed.restore` makes the iterate from it."""
 
 
 class Posed(Protocol):
-    """A loss and the data that it is of."""
+    """A loss of given data."""
 
     def start(self, U: Any, V: Array) -> Any:
         """The iterate at given factors, at rest."""
@@ -99,7 +99,7 @@ class Loss(Protocol):
     name: str  # scikit-learn's
     degree: int  # the loss of c X and c U Vᵀ is c^degree times as large
     weight_power: float  # the loss with weights w is that of X and U Vᵀ times w^weight_power
-    reads_entries: bool  # whether products with X are not enough
+    reads_entries: bool  # whether it needs the entries of X, not only products with X
     reweighs: bool  # whether the noise around a solution may suggest weights
     equilibrates: bool  # whether the default rule reads a path of X with rows and columns of comparable norm
 

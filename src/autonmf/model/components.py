@@ -1,8 +1,8 @@
 r"""Components: the pairs (U_j, V_j), balanced, sorted and merged.
 
-*Balancing* (Algorithm 2, step 2) gives the two columns of a component equal norms; their product stays.
+*Balancing* (Algorithm 2, step 2) gives the two columns of a component equal norms and keeps their product.
 
-*Merging* makes one component of two, at the least cost. The sum of two components,
+*Merging* replaces two components by one, at the least cost. The sum of two components,
 :math:`M = u_iv_i^\top + u_jv_j^\top`, is a nonnegative matrix of rank two. Its best approximation of rank
 one, :math:`\sigma_1 uv^\top`, is nonnegative too (Perron and Frobenius) and loses :math:`\tfrac12\sigma_2^2`.
 Dropping the weaker of the two would lose half its squared norm, which is never less. Everything follows from

@@ -18,8 +18,8 @@ INITIALS = ("random", "nndsvd", "nndsvda")
 def draw_factors(data: Data, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
     """(U⁰, V⁰) with ``rank`` columns by the name of a method, up to a common scale.
 
-    Random entries are uniform, drawn component by component. Blocks of rows are drawn where they lie: each
-    puts the generator forward to its own part of the stream.
+    Random entries are uniform, drawn component by component. Blocks of rows are drawn where they are
+    stored: each advances the generator to its own part of the stream.
     """
     if init in ("nndsvd", "nndsvda"):
         return _nndsvd(data, rank, rng, fill=init == "nndsvda")
@@ -27,7 +27,7 @@ def draw_factors(data: Data, rank: int, init: str, rng: np.random.Generator) -> 
         raise ValueError(f"unknown init {init!r}; choose one of {', '.join(INITIALS)}, or pass (U, V)")
     n, m = data.shape
     source = rng.bit_generator
-    if not isinstance(source, np.random.PCG64 | np.random.PCG64DXSM):  # others cannot be put forward
+    if not isinstance(source, np.random.PCG64 | np.random.PCG64DXSM):  # others cannot be advanced
         source = np.random.PCG64(int(rng.integers(2**63)))
         rng = np.random.Generator(source)
     rows = unscale(data) if unscale(data).shape == (n, m) else data  # scales do not matter
@@ -49,7 +49,7 @@ def check_factors(data: Data, init: tuple[Any, Any]) -> tuple[Array, Array]:
         if not np.isfinite(factor).all() or (factor < 0).any():
             raise ValueError(f"init: {name} must be finite and nonnegative")
     if not (U.any(axis=0) & V.any(axis=0)).any():
-        raise ValueError("init: every component is zero; nothing would ever leave this point")
+        raise ValueError("init: every component is zero; at least one must be nonzero")
     return U, V
 
 
@@ -109,7 +109,7 @@ def leading_triplet(data: Data) -> tuple[Any, float, Array]:
     """(u, σ₁, v) of X, by power iteration on XᵀX from the row sums of X.
 
     X is nonnegative, so its leading singular vectors are nonnegative (Perron and Frobenius) and the
-    start is never orthogonal to them. With missing entries: the pair of rank one that fits the known ones.
+    initial vector is never orthogonal to them. With missing entries, the rank-one fit of the known ones.
     """
     n, _ = data.shape
     if not data.complete:
@@ -154,5 +154,5 @@ def _fit_known_entries(data: Data) -> tuple[Array, float, Array]:
 
 
 def _divide(product: Array, count: Array) -> Array:
-    """Their quotient, and zero where nothing counts; Fortran-ordered."""
+    """Their quotient, and zero where the divisor is; Fortran-ordered."""
     return np.divide(product, count, out=np.zeros_like(product, order="F"), where=count > 0)

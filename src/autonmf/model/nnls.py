@@ -36,7 +36,7 @@ def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
 
 
 def inverse_norms(squares: Array) -> Array:
-    """1 / √square, and zero for a component that is not seen, or `NEGLIGIBLE` beside the largest."""
+    """1 / √square, and zero for a component that is zero, or `NEGLIGIBLE` compared with the largest."""
     norms = np.sqrt(squares.astype(np.float64))
     seen = norms > NEGLIGIBLE * norms.max(axis=-1, keepdims=True, initial=0.0)
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=seen)
@@ -96,7 +96,7 @@ def _solve_each(product: Array, grams: Array, tol: float) -> Array:
         if pending.size == 0:
             return solution
         u, a, G = solution[pending], product[pending], grams[pending]
-        curvature = np.einsum("ikk->ik", G)  # zero where a component is not seen at all
+        curvature = np.einsum("ikk->ik", G)  # zero where no known entry has the component
         inverse = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > 0)
         for _ in range(SWEEPS_PER_CHECK):
             for k in range(rank):
@@ -115,7 +115,7 @@ def _descend(u: Array, descent: Array, inverse: Array) -> Array:
 
 
 def _root_condition(grams: Array) -> Array:
-    """A short step sees little of a direction of small curvature: tolerances shrink with it."""
+    """Steps are short in directions of small curvature: tolerances are reduced by this factor."""
     if grams.shape[1] == 0:
         return np.zeros(len(grams))
     values = np.linalg.eigvalsh(grams)

@@ -1,7 +1,7 @@
 r"""The column penalty :math:`g(B) = \lambda\|B\|_{2,0} + \delta_{\mathbb R_+}(B)`.
 
-It owns everything that follows from its definition: value, proximal map, the λ at which a column
-would be dropped, and the optimality conditions of a fixed point (P-stationarity).
+Everything that follows from its definition: value, proximal map, the λ at which a column would be
+dropped, and the optimality conditions of a fixed point (P-stationarity).
 """
 
 from __future__ import annotations

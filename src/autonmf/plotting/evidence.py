@@ -1,7 +1,7 @@
 """The columns of the evidence for a rank: their names, what they mean, and how they are drawn.
 
 A `RankEstimate` has its evidence as a table by columns. Plots and the report look columns up here, so this is
-the only module that has to know their names.
+the only module that knows their names.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def default_columns(evidence: Mapping[str, Array]) -> list[str]:
 
 
 def check_columns(evidence: Mapping[str, Array], names: str | Sequence[str]) -> list[str]:
-    """The columns that were asked for; a ValueError lists those that can be drawn."""
+    """The requested columns; a ValueError lists those that can be drawn."""
     wanted = [names] if isinstance(names, str) else list(names)
     drawable = numeric_columns(evidence)
     if not wanted or any(name not in drawable for name in wanted):

@@ -1,4 +1,4 @@
-"""`Presentation`: how components are shown, in plots and on the page, and what column names say about it."""
+"""`Presentation`: how components are shown in plots and reports, also inferred from column names."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def grid_in(ax: Axes, rows: int, columns: int, heights: list[float] | None = Non
 
 
 def stack_axes(ax: Axes, count: int) -> list[Axes]:
-    """``count`` axes above one another that share an x axis, labelled at the bottom; ``ax`` itself if one."""
+    """``count`` stacked axes with a common x axis, labelled at the bottom; ``ax`` itself if one."""
     if count == 1:
         return [ax]
     grid = grid_in(ax, count, 1)

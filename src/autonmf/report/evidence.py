@@ -25,8 +25,8 @@ MAX_CANDIDATES = 3
 """Number of ranks shown with their probability next to the answer."""
 
 DEFINITIONS = {
-    "loss": "The loss is the squared error of the fit, or its Kullback-Leibler divergence if so chosen.",
-    "spectrum": "The spectrum is the squared singular values, by size.",
+    "loss": "The loss is the squared error of the fit, or its Kullback-Leibler divergence if selected.",
+    "spectrum": "The spectrum is the sequence of squared singular values.",
     "noise": "Noise means independent errors; their size in each row and column is estimated from the data.",
 }
 """Terms that the sentence of a rule may use."""

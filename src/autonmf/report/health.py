@@ -141,16 +141,16 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
     if decades > WIDE:
         yield Finding(
             "warning",
-            f"The energies of the columns differ by {plain(decades, 2)} decades, so that small ones hardly "
+            f"The energies of the columns differ by {plain(decades, 2)} decades, so small ones hardly "
             "affect the squared error.",
             "Scale the columns, or take log(1 + x).",
         )
     if s.integers and not s.binary and s.largest > 2:
         yield Finding(
             "note",
-            "The entries are counts. Their noise grows with their size, but the squared error weights all "
+            "The entries are counts. Their noise grows with their size, but least squares weights all "
             "entries equally.",
-            "Normalise each row to the same sum and take log(1 + x), or use tf-idf for words.",
+            'Use beta_loss="kullback-leibler", or normalise: log(1 + x) for cells, tf-idf for words.',
         )
     if not s.integers and not s.binary and s.at_largest > CLIPPED * (s.size - s.zeros):
         yield Finding(

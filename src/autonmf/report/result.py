@@ -123,7 +123,7 @@ def _refuse_other_data(model: Any, data: Data) -> None:
         return
     if path.settings.get("weighted"):
         raise ValueError(
-            "the model was fitted with weights, and X without them is not what it was fitted to: "
+            "the model was fitted with weights, which the report cannot take into account: "
             "write the report of a weighted model without X"
         )
     n, m = path.shape

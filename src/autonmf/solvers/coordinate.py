@@ -17,15 +17,15 @@ from autonmf.solvers.driver import Budget
 AnyState = TypeVar("AnyState", bound=State)
 
 HIGH_RANK = 25
-"""Above this rank the exact path only leads down: it makes few iterations, and rules read the spectrum."""
+"""Above this rank the exact path makes few iterations, and rules use the spectrum instead of losses."""
 
 
 @dataclass(frozen=True)
 class Hals:
     """Alternating sweeps over the columns of both blocks, for λ = 0.
 
-    With λ = 0 the proximal step of Algorithm 3 has no column to drop and balancing changes no product, which
-    leaves the sweeps. Products with X cost more than sweeps, so several sweeps are made for each.
+    With λ = 0 the proximal step of Algorithm 3 drops no column and balancing does not change the product, so
+    that only the sweeps remain. Products with X cost more than sweeps, so several sweeps are made for each.
     """
 
     sweeps: int = 3  # for each product with X
@@ -38,7 +38,7 @@ class Hals:
         return state.sweep(self.sweeps if state.V.shape[1] <= HIGH_RANK else self.sweeps_above)
 
     def budget(self, rank: int) -> Budget:
-        """Few where the path only leads down, more where losses decide (docs/performance.md measures it)."""
+        """Few iterations at high ranks, more where losses decide (measured in docs/performance.md)."""
         if rank > 30:
             return Budget(1, 1)
         if rank > HIGH_RANK:
@@ -59,7 +59,7 @@ class CountDescent:
         return state.sweep(self.sweeps)
 
     def budget(self, rank: int) -> Budget:
-        """Few where the path only leads down, more where losses decide (docs/counts.md measures it)."""
+        """Few iterations at high ranks, more where losses decide (measured in docs/counts.md)."""
         if rank > 30:
             return Budget(1, 1)
         if rank > HIGH_RANK:

@@ -1,4 +1,4 @@
-"""The one loop that every algorithm runs in, and when it ends (Section VI-A)."""
+"""The loop that all algorithms share, and its stopping criteria (Section VI-A)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Observer = Callable[[Any, int], bool | None]
 
 
 class Budget(NamedTuple):
-    """Iterations that the exact path spends at a rank: between the two, as long as they make progress."""
+    """Range of the number of iterations at a rank of the exact path; it stops when progress is small."""
 
     fewest: int
     most: int
 
 
 class Solver(Protocol):
-    """An algorithm: a first state and a step. Everything else is the driver's."""
+    """An algorithm: an initial state and a step. The driver does everything else."""
 
     def init(self, problem: Problem, U: Array, V: Array) -> Any:
         """The state at the given factors, which are not modified."""
@@ -115,7 +115,7 @@ class Watch:
         self.losses: deque[MeasuredLoss] = deque(maxlen=2)
 
     def check(self, state: Any) -> str | None:
-        """Take the next iterate in; the criterion that is met, or None."""
+        """Record the next iterate; the criterion that holds, or None."""
         rule = self.rule
         self.n_seen += 1
         if rule.progress > 0 and self.n_seen >= rule.min_iter - 1:
@@ -123,7 +123,7 @@ class Watch:
             if self._has_stalled():
                 return "progress"
         if rule.max_iter <= rule.rank_window:
-            return None  # no other criterion can be met before the limit: spare the objective
+            return None  # no other criterion can hold before the limit: skip the objective
         self.ranks.append(state.rank)
         self.objectives.append(state.objective)
         self.iterates.append((state.U, state.V))
@@ -140,7 +140,7 @@ class Watch:
     def _has_stalled(self) -> bool:
         """Whether the last iteration made too little progress.
 
-        Rounding must not decide it: on other chunks, or with other kernels, the path would be another one.
+        Rounding must not decide this, or the path would depend on the chunks and the kernels.
         """
         if len(self.losses) < 2 or self.n_seen < self.rule.min_iter:
             return False

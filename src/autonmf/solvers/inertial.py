@@ -54,7 +54,7 @@ class Inertial:
         return state.compact() if self.compact else state
 
     def budget(self, rank: int) -> Budget:
-        """First-order steps are cheap and make less progress: more of them than of HALS."""
+        """More than HALS: first-order steps are cheap and make less progress."""
         if rank > HIGH_RANK:
             return Budget(15, 15)
         return Budget(40, 40) if rank > 12 else Budget(60, 60)

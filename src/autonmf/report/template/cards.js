@@ -111,7 +111,7 @@ function note(view) {
   }
   const said = [];
   if (form.kind === "image") said.push("Each component is shown as an image, from zero to its maximum.");
-  if (form.kind === "words") said.push("The top features of each component; bars show their scores.");
+  if (form.kind === "words") said.push("The top features of each component are listed; bars show their scores.");
   if (form.kind === "spectrum") said.push(form.map ? "Each component is shown as a curve relative to its maximum, with a map over the samples. Fractions sum to one in each sample (abundances); amounts are in the units of the data." : "Each component is shown as a curve relative to its maximum.");
   if (form.kind === "template") said.push("Each component is shown as a spectrum in decibels relative to its maximum, down to −60 dB, with its weight by sample.");
   if (view.components[0].fraction !== undefined) said.push("Percentages are fractions of the energy.");

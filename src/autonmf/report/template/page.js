@@ -1,4 +1,4 @@
-// The slider, and everything that follows it.
+// The slider, and everything that depends on it.
 const contents = JSON.parse(document.getElementById("contents").textContent);
 const slider = document.getElementById("rank");
 let shown = null;
@@ -69,7 +69,7 @@ function drawNumbers(view) {
 
 function worst(samples) {
   if (samples[0][1] > 0.99999) return "All samples are fitted well.";
-  return `Explained least: ${samples.map(([name, fraction]) => `${name} (${percent(fraction)})`).join(", ")}.`;
+  return `Least explained samples: ${samples.map(([name, fraction]) => `${name} (${percent(fraction)})`).join(", ")}.`;
 }
 
 function drawCode(view) {
