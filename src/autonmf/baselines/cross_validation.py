@@ -382,7 +382,7 @@ def _bicv_errors(
             budget=lambda rank: ITERATIONS,
             random_state=rng.spawn(1)[0],
         )
-        points = {point.rank: point for point in search(OpenedData(D), options).path.points}
+        points = {point.rank: point for point in search(OpenedData(D), options).with_points().points}
         yield [_block_error(A, B, C, points[rank]) if rank in points else np.nan for rank in ranks]
 
 

@@ -125,8 +125,8 @@ def _runs_by_rank(
     seed, *others = rng.spawn(n_runs)
     options = PathOptions(max_rank=max_rank, random_state=seed)
     first = search(OpenedData(data), options)
-    last = int(first.path.ranks[-1])
-    runs = [first.path.points]
+    last = first.ranks[-1]
+    runs = [first.with_points().points]
     with one_pool():
         for other in others:  # on the same scaled and compressed matrix
             walker = Walker(first.opened, options, last, [other], time.monotonic(), None, first.view)

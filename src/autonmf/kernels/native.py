@@ -49,7 +49,11 @@ for _name, _suffix in every_pair(_ARGUMENTS, _SUFFIXES.values()):
 def _call(name: str, dtype: np.dtype[Any], *args: Any) -> Any:
     """Call a function of the library for this precision; arrays are passed by their addresses."""
     function = getattr(_library, f"{name}_{_SUFFIXES[dtype]}")
-    return function(*(arg.ctypes.data if isinstance(arg, np.ndarray) else arg for arg in args))
+    passed = list(args)
+    for i, arg in enumerate(args):
+        if isinstance(arg, np.ndarray):
+            passed[i] = arg.ctypes.data
+    return function(*passed)
 
 
 def whole_vectors(rank: int, dtype: np.dtype[np.floating]) -> int:

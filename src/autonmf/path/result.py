@@ -58,6 +58,11 @@ class Evidence:
     all_known: bool = True  # False if entries are missing, or count with weights of their own
 
 
+def not_visited(rank: Any, ranks: list[int]) -> ValueError:
+    """The error for a rank that a path has not."""
+    return ValueError(f"rank {rank!r} is not on this path; it visited {', '.join(map(str, ranks))}")
+
+
 @dataclass(frozen=True, eq=False)
 class RankPath:
     """Every rank's best solution, and the λ visited on the way.
@@ -118,8 +123,7 @@ class RankPath:
         for point in self.points:
             if point.rank == rank:
                 return point
-        visited = ", ".join(map(str, self.ranks))
-        raise ValueError(f"rank {rank!r} is not on this path; it visited {visited}")
+        raise not_visited(rank, self.ranks.tolist())
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the path and return its display; ``options`` are those of `PathDisplay.plot`."""

@@ -16,14 +16,15 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
-from autonmf.data import Data, OpenedData, Scaling, as_rows
+from autonmf.data import OpenedData, Scaling, as_rows
 from autonmf.data.factors import as_factor
 from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
 from autonmf.distributed import open_data
+from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import Callback, PathOptions, find_loss
-from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
+from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visited
 from autonmf.path.unscale import Unscaler, find_plateaus
 from autonmf.path.view import View, prepare, prepare_like
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
@@ -64,7 +65,9 @@ class SearchResult:
         return [solution.rank for solution in self.solutions]
 
     def at_rank(self, rank: int) -> PathPoint:
-        """The point at a rank that was visited."""
+        """The point at a rank that was visited; a `ValueError` for any other rank."""
+        if rank not in self.ranks:
+            raise not_visited(rank, self.ranks)
         return self._to_point(self.ranks.index(rank))
 
     def _to_point(self, index: int) -> PathPoint:
@@ -150,12 +153,9 @@ def search(
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
         view = prepare(data, options, max_rank, sketch, weights)
-        result = _plain_result
-        if options.equilibrate and options.loss.equilibrates:
-            result = partial(_equilibrated_result, rng=rng)
-        elif options.equilibrate:  # before there are solutions: either needs memory
-            spectra = _find_spectra(view, [], max_rank, rng) if view.scaled.complete else None
-            result = partial(_result_with_evidence, spectra=spectra, rng=rng)
+        spectra = None
+        if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
+            spectra = _find_spectra(view, [], max_rank, rng)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
         walked = None
         with suppress(CompressionUnreliable):
@@ -166,13 +166,15 @@ def search(
         if not walked.visits:
             raise ValueError(options.too_heavy)
         try:
-            return result(opened, view, walked, options, options.deadline(began))
+            if options.equilibrate and spectra is None:
+                spectra = _find_spectra(view, walked.solutions(), max_rank, rng)
+            return _make_result(opened, view, walked, options, options.deadline(began), spectra)
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
             _warn_of_rising_losses(stacklevel=4)
             walked.complete = False
-            return result(opened, view, walked, options, -math.inf)
+            return _make_result(opened, view, walked, options, -math.inf, spectra)
 
 
 def rank_path(
@@ -340,82 +342,6 @@ def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Arra
     return np.asarray(find_loss(beta_loss).project(as_rows(X), V).W)
 
 
-def _plain_result(
-    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float
-) -> SearchResult:
-    """The path of X from solutions of X in other units, or with weights of rows and columns."""
-    return _unscale(opened, view, walked, walked.solutions(), options, deadline)
-
-
-def _unscale(
-    opened: OpenedData, view: View, walked: Walked, solutions: list[Solution], options: PathOptions,
-    deadline: float,
-) -> SearchResult:  # fmt: skip
-    """The path of X from these solutions of the view; all its losses are those of X itself."""
-    if view.scaling.is_uniform:
-        unscaler = Unscaler(view, view.scaling, options.mu, deadline)
-        visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
-        path = _make_path(opened, view, options, visits, walked.complete)
-        plateaus = _has_plateaus(options) and opened.keeps_rows_remote
-        return SearchResult(opened, path, unscaler, [*solutions], plateaus=plateaus)
-    plain = replace(prepare_like(view, options), precise=view.precise)
-    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    path = _make_path(opened, plain, options, _join_visits(walked, solutions), walked.complete)
-    return SearchResult(opened, path, unscaler, [*solutions], weighted=view)
-
-
-def _result_with_evidence(
-    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any,
-    spectra: Spectra | None,
-) -> SearchResult:  # fmt: skip
-    """The path of X, with its losses relative to rank one as evidence."""
-    solutions = walked.solutions()
-    rank_one_loss = view.rank_one[2]
-    spectrum, whitened = spectra or _find_spectra(view, solutions, solutions[-1].rank, rng)
-    unit = rank_one_loss / max(1.0 - float(spectrum[0]), EXACT)  # a loss of rank one is 1 - σ₁² on Y
-    if view.scaled.complete and time.monotonic() < deadline:
-        solutions = _iterate_where_noise_begins(
-            solutions, whitened.count_above(), unit * spectrum, view, options
-        )
-    losses = np.array([solution.loss for solution in solutions])
-    evidence = Evidence(
-        shape=opened.data.shape,
-        ranks=np.array([solution.rank for solution in solutions]),
-        losses=losses / unit if unit > 0 else 0.0 * losses,
-        spectrum=spectrum,
-        whitened=whitened,
-        complete=walked.complete,
-        all_known=view.scaled.complete,
-    )
-    found = _unscale(opened, view, walked, solutions, options, deadline)
-    return replace(found, path=replace(found.path, evidence=evidence))
-
-
-def _equilibrated_result(
-    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float, rng: Any
-) -> SearchResult:
-    """The path of X from solutions of its equilibrated form Y, with what was seen on Y as evidence."""
-    solutions = walked.solutions()
-    spectrum, whitened = _find_spectra(view, solutions, solutions[-1].rank, rng)
-    if options.grid == "exact" and view.scaled.complete and time.monotonic() < deadline:
-        squares = 0.5 * view.scaled.squared_norm() * spectrum
-        solutions = _iterate_where_noise_begins(solutions, whitened.count_above(), squares, view, options)
-    ranks = np.array([solution.rank for solution in solutions])
-    evidence = Evidence(
-        shape=opened.data.shape,
-        ranks=ranks,
-        losses=_relative_losses(np.array([s.loss for s in solutions]), view.scaled, spectrum, ranks),
-        spectrum=spectrum,
-        whitened=whitened,
-        complete=walked.complete,
-        all_known=view.scaled.complete,
-    )
-    plain = prepare_like(view, options)
-    path = _make_path(opened, plain, options, _join_visits(walked, solutions), walked.complete)
-    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    return SearchResult(opened, replace(path, evidence=evidence), unscaler, [*solutions], plateaus=True)
-
-
 def _find_spectra(view: View, solutions: list[Solution], rank: int, rng: np.random.Generator) -> Spectra:
     """The spectra of X, from its leading directions for components up to a rank.
 
@@ -423,16 +349,60 @@ def _find_spectra(view: View, solutions: list[Solution], rank: int, rng: np.rand
     patterns of its own: of all completions by fewer components than directions are found, the last with the
     fewest directions is taken.
     """
-    if view.scaled.complete:
-        Y, leading = view.lead(view.scaled, rank, rng)
-        return leading.spectrum, whiten(Y, leading)
     found: list[Spectra] = []
-    for solution in solutions:
-        Y, leading = view.lead(view.scaled.completed_at(solution.U, solution.V), rank, rng)
+    for solution in [None] if view.scaled.complete else solutions:
+        known = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
+        Y, leading = view.lead(known, rank, rng)
         found.append((leading.spectrum, whiten(Y, leading)))
-        if min(whitened.count_above() for _, whitened in found) <= solution.rank:
+        if solution and min(whitened.count_above() for _, whitened in found) <= solution.rank:
             break
     return min(reversed(found), key=lambda one: one[1].count_above())
+
+
+def _make_result(
+    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float,
+    spectra: Spectra | None,
+) -> SearchResult:  # fmt: skip
+    """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
+    solutions, evidence = walked.solutions(), None
+    if spectra is not None:
+        spectrum, whitened = spectra
+        unit = view.energy
+        if not options.loss.equilibrates:
+            unit /= max(1.0 - float(spectrum[0]), EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
+        complete = view.scaled.complete
+        if complete and options.grid == "exact" and time.monotonic() < deadline:
+            first = whitened.count_above()
+            solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, view, options)
+        losses = np.array([solution.loss for solution in solutions]) / (unit or 1.0)
+        if complete and solutions[0].rank == 1:
+            losses[0] = 1.0 - spectrum[0]  # to the last digit
+        ranks = np.array([solution.rank for solution in solutions])
+        evidence = Evidence(
+            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, all_known=complete
+        )
+    plain, weighted = view, None
+    plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
+    if view.scaling.is_uniform:
+        visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
+    else:
+        plain, visits = prepare_like(view, options), _join_visits(walked, solutions)
+        weighted = None if options.follows_equilibrated else view
+    path = RankPath(
+        points=(),  # still to be made
+        visits=visits,
+        shape=opened.data.shape,
+        squared_norm=opened.data.squared_norm(),
+        rank_one_loss=plain.rank_one[2] * plain.loss_unit,
+        energy=plain.energy * plain.loss_unit,
+        mu=options.mu * plain.scaling.unit,
+        delta=options.delta * plain.scaling.unit,
+        complete=walked.complete,
+        settings=options.settings() | {"engine": plain.engine, "weighted": opened.weighted},
+        evidence=evidence,
+    )
+    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
+    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted)
 
 
 def _iterate_where_noise_begins(
@@ -479,40 +449,6 @@ def _iterate(known: Solution, start: Solution, step: str, view: View, options: P
         return known
     loss = view.evaluate(state.U, state.V)
     return known._replace(U=state.U, V=state.V, loss=loss) if loss < known.loss else known
-
-
-def _make_path(
-    opened: OpenedData, view: View, options: PathOptions, visits: tuple[Visit, ...], complete: bool
-) -> RankPath:
-    """A path whose points are still to be made."""
-    return RankPath(
-        points=(),
-        visits=visits,
-        shape=opened.data.shape,
-        squared_norm=opened.data.squared_norm(),
-        rank_one_loss=view.rank_one[2] * view.loss_unit,
-        energy=view.energy * view.loss_unit,
-        mu=options.mu * view.scaling.unit,
-        delta=options.delta * view.scaling.unit,
-        complete=complete,
-        settings=options.settings() | {"engine": view.engine, "weighted": opened.weighted},
-    )
-
-
-def _relative_losses(losses: Array, data: Data, spectrum: Array, ranks: Array) -> Array:
-    """Losses as fractions of the energy, which is that of known entries, as the losses are.
-
-    Rank one is known to the last digit where all entries are.
-    """
-    relative = losses / (0.5 * data.squared_norm())
-    if data.complete and ranks[0] == 1:
-        relative[0] = 1.0 - spectrum[0]
-    return np.asarray(relative)
-
-
-def _has_plateaus(options: PathOptions) -> bool:
-    """Whether there is a λ."""
-    return options.loss.name == "frobenius"
 
 
 def _in_units_of_X(visit: Visit, view: View) -> Visit:

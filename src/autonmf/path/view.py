@@ -170,7 +170,8 @@ def prepare(
 def prepare_like(view: View, options: PathOptions) -> View:
     """X in its own units, compressed as its equilibrated form was: diag(a) L spans X if L spans X'."""
     scaling = unit_scaling(view.data) if options.scale else Scaling()
-    plain = replace(_view(view.data, scaling, scaling.apply(view.data), options), precise=True)
+    plain = _view(view.data, scaling, scaling.apply(view.data), options)
+    plain = replace(plain, precise=view.precise or view.loss is FROBENIUS)
     if view.compressed is None:
         return plain
     sides = [s.b if view.scaling.transposed else s.a for s in (view.scaling, plain.scaling)]

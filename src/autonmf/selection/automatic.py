@@ -49,7 +49,10 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
     features = compute_features(evidence)
     scores = feature_columns(features) @ np.array(WEIGHTS)
     probabilities = probabilities_of(scores, evidence.ranks)
-    best = int(np.argmax(probabilities))
+    likeliest = np.flatnonzero(probabilities == probabilities.max())
+    best = int(
+        likeliest[-1 if features.noise_ratio[-1] > NOISE_LIMIT else 0]
+    )  # nothing stands out up to there
     return RankEstimate(
         rank=best + 1,
         rule="auto",
