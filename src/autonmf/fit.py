@@ -14,6 +14,7 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
 from autonmf.data import OpenedData, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor
+from autonmf.data.noise import whiten_counts
 from autonmf.losses import FROBENIUS, Loss
 from autonmf.model.components import balance
 from autonmf.path import (
@@ -161,7 +162,8 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
         U, V = find(rank)
         weights = None
         if options.loss.reweighs and not opened.weighted:
-            weights = options.loss.reweigh(data, *find(_rank_of_noise(path.ranks.tolist())))
+            reweighing = options.loss.reweigh(data, *find(_rank_of_noise(path.ranks.tolist())))
+            weights = reweighing and reweighing.weights
         view = prepare(data, options, rank, np.random.default_rng(0), weights)
     return _project(opened, polish(view, U, V, options).V, options.loss)
 
@@ -172,13 +174,18 @@ def _search_with_weights(
     """Repeat the search with weights estimated from the noise of its solution, if there are any."""
     point = found.at_rank(_rank_of_noise(found.ranks))
     with one_pool():
-        weights = options.loss.reweigh(opened.data, point.U, point.V)
+        reweighing = options.loss.reweigh(opened.data, point.U, point.V)
     left = None if options.time_budget is None else options.time_budget - spent
-    if weights is None or (left is not None and left <= spent):
+    if reweighing is None or (left is not None and left <= spent):
         return found
+    weights, dispersion = reweighing
+    whitened = None
+    if options.equilibrate and opened.data.complete:
+        with one_pool():
+            whitened = whiten_counts(opened.data, point.U, point.V, dispersion, found.ranks[-1])
     del found, point  # with a copy of X
     again = replace(options, time_budget=left, checkpoint=None)
-    return search(opened, again, keep_partial=False, weights=weights)
+    return search(opened, again, keep_partial=False, weights=weights, whitened=whitened)
 
 
 def _rank_of_noise(ranks: list[int]) -> int:

@@ -95,7 +95,7 @@ def test_options_that_need_it_in_memory(
     monkeypatch.setattr(checks, "get_memory", lambda: 100)
     refused = run(*command)
     assert refused.code == 1
-    assert f"error: {' '.join(option)} needs all of it in memory" in refused.err
+    assert f"error: {' '.join(option)} needs the whole matrix in memory" in refused.err
     assert "this computer has 100 bytes" in refused.err
 
 

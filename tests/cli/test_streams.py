@@ -66,7 +66,7 @@ def test_no_stream() -> None:
         env=ENVIRONMENT,
         preexec_fn=lambda: os.close(0),
     )
-    assert (done.returncode, done.stderr) == (1, b"error: there is no standard input to read\n")
+    assert (done.returncode, done.stderr) == (1, b"error: there is no standard input to read from\n")
 
 
 def test_a_page_on_the_standard_output(counts: Path) -> None:

@@ -17,9 +17,8 @@ from scipy import sparse
 
 from autonmf import rank_path, select_rank
 from autonmf.data import Data, as_data, compress, equilibration, noise, streamed, unit_scaling
-from autonmf.data.noise import TRACY_WIDOM, WhitenedSpectrum, noise_edge, whiten
+from autonmf.data.noise import NOISE_LIMIT, TRACY_WIDOM, WhitenedSpectrum, noise_edge, whiten, whiten_counts
 from autonmf.datasets import make_low_rank
-from autonmf.selection.features import NOISE_LIMIT
 
 Matrix = np.ndarray
 Draw = Callable[[np.random.Generator, Matrix], Matrix]
@@ -295,3 +294,43 @@ def test_thin_matrices(shape: tuple[int, int]) -> None:
     found = whitened(np.random.default_rng(0).random(shape) + 0.1, rank=2)
     assert found.shape == shape
     assert np.isfinite(found.ratios).all()
+
+
+# Counts that vary more than Poisson's
+
+
+def negative_binomial(seed: int, phi: float = 0.1) -> tuple[Matrix, Matrix, Matrix]:
+    """Counts of rank four with rows of very different size, and the factors of their mean."""
+    rng = np.random.default_rng(seed)
+    sizes = 10.0 ** rng.uniform(2, 4, (300, 1))
+    U, V = sizes * rng.dirichlet(np.full(4, 0.5), 300), rng.dirichlet(np.full(80, 0.3), 4).T
+    return rng.poisson(rng.gamma(1 / phi, phi * (U @ V.T))).astype(float), U, V
+
+
+def test_scales_of_counts() -> None:
+    """Their variances, divided by the squared scales, average to one in every row and column."""
+    _, U, V = negative_binomial(0)
+    scaling = noise._count_scales(U, V, 0.1)
+    mean = U @ V.T
+    variances = (mean + 0.1 * mean**2) / np.square(scaling.a * scaling.b.T)
+    variances /= variances.mean()
+    bounded = (scaling.a[:, 0] < 0.031, scaling.b[:, 0] < 0.031)  # nearly empty rows and columns are not
+    assert bounded[0].sum() < 30
+    assert_allclose(variances.mean(axis=1)[~bounded[0]], 1.0, atol=0.05)
+    assert_allclose(variances.mean(axis=0)[~bounded[1]], 1.0, atol=0.05)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("seed", range(5))
+def test_directions_of_negative_binomial_counts(seed: int, kind: Any) -> None:
+    X, U, V = negative_binomial(seed)
+    found = whiten_counts(as_data(kind(X)), U, V, 0.1, 15)
+    assert found.count_above(NOISE_LIMIT) == 4
+    scaling = noise._count_scales(U, V, 0.05)  # doubling φ leaves no fewer directions
+    squares = np.linalg.svd(X / (scaling.a * scaling.b.T), compute_uv=False) ** 2
+    assert_allclose(found.squares[:4], (squares / squares.sum())[:4], rtol=0.05)
+
+
+def test_a_dispersion_that_is_understated() -> None:
+    X, U, V = negative_binomial(0)
+    assert whiten_counts(as_data(X), U, V, 0.01, 15).count_above(NOISE_LIMIT) <= 5

@@ -117,7 +117,7 @@ def test_nothing_to_factorise(client: Any) -> None:
         ({"solver": "pasm"}, "solver='auto'"),
         ({"grid": "adaptive"}, "grid='exact'"),
         ({"init": "nndsvd"}, "init='random'"),
-        ({"missing": "mask"}, "fill them first"),
+        ({"missing": "mask"}, r"pass X.compute\(\)"),
     ],
 )
 def test_what_needs_memory_says_so(

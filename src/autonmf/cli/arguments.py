@@ -170,7 +170,10 @@ class Search:
         """Refuse invalid or contradictory options before the file is read."""
         rank = self.n_components
         if rank is not None and self.max_rank is not None and self.max_rank < rank:
-            raise Failure(f"--n-components {rank} is larger than --max-rank {self.max_rank}", BAD_USAGE)
+            raise Failure(
+                f"--n-components {rank} is larger than --max-rank {self.max_rank}: raise --max-rank",
+                BAD_USAGE,
+            )
         try:
             self.path_options()
             if rule := self.rule_options():

@@ -15,6 +15,10 @@ directions take away. Directions far above the edge are taken out first, weaker 
 direction that stays in the residual hardly changes the sums, while each direction of noise that is taken out
 makes what is left look like signal.
 
+*Counts.* Where counts vary more than Poisson's, the variance of an entry is that of the negative binomial
+law, μ + φμ². With μ from a fit U Vᵀ, the scales p and q follow from U and V alone (Sinkhorn's iteration),
+which is surer than squared residuals: a few entries with large means have most of them.
+
 *Clipped noise.* A common way to make noisy data nonnegative, max(0, M + noise), gives the noise a positive
 mean wherever M is small: :math:`\sigma/\sqrt{2\pi}` where it is zero. The places where it is add a direction
 to X that is no component. It is undone before directions are counted: zeros get a negative half back, drawn
@@ -32,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data.compressed import Compressed, orthonormalize
+from autonmf.data.compressed import Compressed, compress, orthonormalize
 from autonmf.data.dense import Dense
 from autonmf.data.factors import as_factor, gram, map_rows, persist, scale_rows, sum_rows, take_columns
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
@@ -49,6 +53,12 @@ LEAST_SCALE = 0.03
 
 LARGEST_LEVERAGE = 0.8
 """A row or column with more than this has a direction to itself, which does not tell it from noise."""
+
+NOISE_LIMIT = 1.3
+"""Directions up to the edge are noise, those above this many times the edge are not."""
+
+SINKHORN_ROUNDS = 10
+"""Iterations for the scales of counts; each brings them closer by a factor."""
 
 SMALL_CHANGE = 0.03
 """Scales that change by less, on average, are as good as those before."""
@@ -132,6 +142,46 @@ def whiten(data: Data, leading: Compressed) -> WhitenedSpectrum:
         return _whiten(data, first, start.spectrum.count_above(), LIMITS).spectrum
     found = _whiten(unclipped, _measure(unclipped, first.scaling, first.V), -1, LIMITS)
     return found.spectrum._replace(clipped=True)
+
+
+def whiten_counts(data: Data, U: Any, V: Array, dispersion: float, rank: int) -> WhitenedSpectrum:
+    """The spectrum of Z for counts of mean μ = U Vᵀ and variance μ + φμ², up to some components.
+
+    A fit with components to spare follows the noise and understates φ: it is doubled as long as that leaves
+    fewer directions above the noise.
+    """
+    scaling = _count_scales(U, V, 0.5 * dispersion)
+    found = _measure(data, scaling, compress(scaling.apply(data), rank, np.random.default_rng(0)).R)
+    while True:
+        scaling = _count_scales(U, V, dispersion)
+        other = _measure(data, scaling, scale_rows(found.V, found.scaling.b / scaling.b))
+        if other.spectrum.count_above(NOISE_LIMIT) >= found.spectrum.count_above(NOISE_LIMIT):
+            return found.spectrum
+        found, dispersion = other, 2.0 * dispersion
+
+
+def _count_scales(U: Any, V: Array, dispersion: float) -> Scaling:
+    """Scales such that the variances μ + φμ² of the entries average to one in rows and in columns."""
+    V = V.astype(np.float64, copy=False)
+    a, b = np.ones((U.shape[0], 1)), np.ones((V.shape[0], 1))
+    for _ in range(SINKHORN_ROUNDS):
+        a = persist(_multiply_roots(1.0, map_rows(_count_variances, U, _inverse_sums(V, b), dispersion)))
+        b = _multiply_roots(1.0, _count_variances(V, sum_rows(_inverse_sums, U, a), dispersion))
+    return Scaling(a, b)
+
+
+def _inverse_sums(factor: Array, scales: Array) -> Array:
+    """Sums over the rows of a factor, and of their outer products, each divided by its squared scale."""
+    factor = factor.astype(np.float64, copy=False)
+    divided = factor / np.square(scales)
+    return np.column_stack([divided.sum(axis=0), factor.T @ divided])
+
+
+def _count_variances(factor: Array, sums: Array, dispersion: float) -> Array:
+    """Σ_j (μ_ij + φμ_ij²) / q_j for every row of a factor, from the `_inverse_sums` of the other one."""
+    factor = factor.astype(np.float64, copy=False)
+    squares = ((factor @ sums[:, 1:]) * factor).sum(axis=1, keepdims=True)
+    return np.asarray(factor @ sums[:, :1] + dispersion * squares)
 
 
 def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:

@@ -35,7 +35,7 @@ from autonmf.data.factors import (
     take_columns,
 )
 from autonmf.data.protocol import as_array, is_sparse, row_blocks
-from autonmf.losses.protocol import Projection
+from autonmf.losses.protocol import Projection, Reweighing
 from autonmf.model.components import split_strongest
 from autonmf.model.initial import draw_factors
 
@@ -368,7 +368,7 @@ class KullbackLeibler:
             U, V = state.U, state.V
         return persist(U), V, self.value(data, U, V)
 
-    def reweigh(self, data: Data, U: Any, V: Array) -> Scaling | None:
+    def reweigh(self, data: Data, U: Any, V: Array) -> Reweighing | None:
         r"""Weights of rows and columns for counts that vary more than Poisson's, from a fit μ = U Vᵀ.
 
         With the variance μ + φμ² (negative binomial), rows and columns with large counts say less than their
@@ -385,9 +385,8 @@ class KullbackLeibler:
         phi = (chi_square / freedom - count) / size
         if phi * columns[:, 1].sum() <= OVERDISPERSED * columns[:, 0].sum():
             return None
-        return Scaling(
-            persist(map_rows(partial(_root_inflation, phi=phi), rows)), _root_inflation(columns, phi)
-        )
+        weights = persist(map_rows(partial(_root_inflation, phi=phi), rows)), _root_inflation(columns, phi)
+        return Reweighing(Scaling(*weights), float(phi))
 
     def value(self, data: Data, U: Any, V: Array) -> float:
         U, V = U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)

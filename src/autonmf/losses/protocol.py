@@ -93,6 +93,13 @@ class Posed(Protocol):
         """The iterate whose `State.arrays` these are."""
 
 
+class Reweighing(NamedTuple):
+    """How counts that vary more than Poisson's are weighted."""
+
+    weights: Scaling  # of rows and columns
+    dispersion: float  # φ of the variance μ + φμ²
+
+
 class Loss(Protocol):
     """A measure of how far U Vᵀ is from X."""
 
@@ -118,7 +125,7 @@ class Loss(Protocol):
     def value(self, data: Data, U: Any, V: Array) -> float:
         """The loss of given factors, in double precision."""
 
-    def reweigh(self, data: Data, U: Any, V: Array) -> Scaling | None:
+    def reweigh(self, data: Data, U: Any, V: Array) -> Reweighing | None:
         """Weights of rows and columns that the noise around a fit suggests; None: all count alike."""
 
     def project(self, data: Data, V: Array) -> Projection:

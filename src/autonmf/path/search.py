@@ -138,8 +138,9 @@ def search(
     checkpoint: Checkpoint | None = None,
     keep_partial: bool = True,
     weights: Scaling | None = None,
+    whitened: WhitenedSpectrum | None = None,
 ) -> SearchResult:
-    """Search a path of X.
+    """Search a path of X; with weights of its rows and columns, and with its noise where that is known.
 
     The grid is followed on X in other units or, where the options say so, on X with rows and columns of
     comparable norm; on a compression of either where that pays, and once more without it where the first
@@ -155,7 +156,7 @@ def search(
         view = prepare(data, options, max_rank, sketch, weights)
         spectra = None
         if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
-            spectra = _find_spectra(view, [], max_rank, rng)
+            spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
         walked = None
         with suppress(CompressionUnreliable):
@@ -342,7 +343,10 @@ def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Arra
     return np.asarray(find_loss(beta_loss).project(as_rows(X), V).W)
 
 
-def _find_spectra(view: View, solutions: list[Solution], rank: int, rng: np.random.Generator) -> Spectra:
+def _find_spectra(
+    view: View, solutions: list[Solution], rank: int, rng: np.random.Generator,
+    whitened: WhitenedSpectrum | None = None,
+) -> Spectra:  # fmt: skip
     """The spectra of X, from its leading directions for components up to a rank.
 
     Missing entries are those of a solution. One with too many components has fitted noise, and fills in
@@ -353,8 +357,8 @@ def _find_spectra(view: View, solutions: list[Solution], rank: int, rng: np.rand
     for solution in [None] if view.scaled.complete else solutions:
         known = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
         Y, leading = view.lead(known, rank, rng)
-        found.append((leading.spectrum, whiten(Y, leading)))
-        if solution and min(whitened.count_above() for _, whitened in found) <= solution.rank:
+        found.append((leading.spectrum, whitened or whiten(Y, leading)))
+        if solution and min(spectrum.count_above() for _, spectrum in found) <= solution.rank:
             break
     return min(reversed(found), key=lambda one: one[1].count_above())
 

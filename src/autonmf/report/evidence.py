@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.data.noise import NOISE_LIMIT
 from autonmf.plotting.evidence import column, default_columns, numeric_columns
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain
 from autonmf.selection import UNCERTAIN, RankEstimate
 from autonmf.selection.automatic import format_intervals
-from autonmf.selection.features import NOISE_LIMIT, format_number
+from autonmf.selection.features import format_number
 
 PANELS = ("probability", "noise_ratio", "drop", "drop_ratio")
 """The panels that come first, from the top."""

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.data.noise import NOISE_LIMIT
 from autonmf.path import Evidence
 from autonmf.selection.estimate import UNCERTAIN, RankEstimate
 from autonmf.selection.features import (
     MAX_DROP_RATIO,
     MIN_DROP_RATIO,
-    NOISE_LIMIT,
     Features,
     compute_features,
     format_number,

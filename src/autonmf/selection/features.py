@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.data.noise import NOISE_LIMIT
 from autonmf.path import Evidence
 from autonmf.solvers import HIGH_RANK
 
@@ -52,9 +53,6 @@ ELBOW_MIN_RANKS = 5
 
 ELBOW_MISFIT = 0.01
 """Smaller misfits, as fractions of the largest root, say no more: lines fit a few points by chance."""
-
-NOISE_LIMIT = 1.3
-"""Noise ratios up to one are noise, those above this are not; in between it is doubtful."""
 
 LEAST_FALL = 0.2
 """The fall at the first rank that may leave nothing but noise is at least this: it breaks ties."""
