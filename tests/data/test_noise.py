@@ -326,11 +326,11 @@ def test_directions_of_negative_binomial_counts(seed: int, kind: Any) -> None:
     X, U, V = negative_binomial(seed)
     found = whiten_counts(as_data(kind(X)), U, V, 0.1, 15)
     assert found.count_above(NOISE_LIMIT) == 4
-    scaling = noise._count_scales(U, V, 0.05)  # doubling φ leaves no fewer directions
+    scaling = noise._count_scales(U, V, 0.1)
     squares = np.linalg.svd(X / (scaling.a * scaling.b.T), compute_uv=False) ** 2
-    assert_allclose(found.squares[:4], (squares / squares.sum())[:4], rtol=0.05)
+    assert_allclose(found.squares[:4], (squares / squares.sum())[:4], rtol=0.2)
 
 
 def test_a_dispersion_that_is_understated() -> None:
     X, U, V = negative_binomial(0)
-    assert whiten_counts(as_data(X), U, V, 0.01, 15).count_above(NOISE_LIMIT) <= 5
+    assert whiten_counts(as_data(X), U, V, 0.005, 15).count_above(NOISE_LIMIT) == 4

@@ -60,6 +60,9 @@ NOISE_LIMIT = 1.3
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
 
+MOST_DOUBLINGS = 10
+"""Doublings of the dispersion of counts, at most."""
+
 SMALL_CHANGE = 0.03
 """Scales that change by less, on average, are as good as those before."""
 
@@ -147,17 +150,18 @@ def whiten(data: Data, leading: Compressed) -> WhitenedSpectrum:
 def whiten_counts(data: Data, U: Any, V: Array, dispersion: float, rank: int) -> WhitenedSpectrum:
     """The spectrum of Z for counts of mean μ = U Vᵀ and variance μ + φμ², up to some components.
 
-    A fit with components to spare follows the noise and understates φ: it is doubled as long as that leaves
-    fewer directions above the noise.
+    A fit with components to spare follows the noise and understates φ: it is doubled as long as that does not
+    leave more directions above the edge. With the right φ they are fewest.
     """
     scaling = _count_scales(U, V, 0.5 * dispersion)
     found = _measure(data, scaling, compress(scaling.apply(data), rank, np.random.default_rng(0)).R)
-    while True:
-        scaling = _count_scales(U, V, dispersion)
+    for doublings in range(MOST_DOUBLINGS):
+        scaling = _count_scales(U, V, 2.0**doublings * dispersion)
         other = _measure(data, scaling, scale_rows(found.V, found.scaling.b / scaling.b))
-        if other.spectrum.count_above(NOISE_LIMIT) >= found.spectrum.count_above(NOISE_LIMIT):
-            return found.spectrum
-        found, dispersion = other, 2.0 * dispersion
+        if other.spectrum.count_above() > found.spectrum.count_above():
+            break
+        found = other
+    return found.spectrum
 
 
 def _count_scales(U: Any, V: Array, dispersion: float) -> Scaling:
