@@ -69,7 +69,6 @@ SMALL_CHANGE = 0.03
 TRACY_WIDOM = 0.98
 """The 95 % quantile of the law of Tracy and Widom."""
 
-
 MIN_ZEROS = 0.01
 """Fewer clipped entries add no direction that matters."""
 

@@ -225,8 +225,9 @@ class CountState:
         """The multiplicative step of Lee and Seung on U, then on V."""
         rows, given = self.problem.rows, Given(self.V)
         U = persist(rows.map_blocks(_multiply_block, self.U, given)[0])
-        parts = rows.map_blocks(_sweep_and_sum_block, U, given, 0)[1]
-        return CountState(self.problem, U, _multiply_V(self.V, parts, 1.0))
+        parts, m = rows.map_blocks(_sweep_and_sum_block, U, given, 0)[1], len(self.V)
+        V = np.asfortranarray(self.V * _quotient(parts[:m], parts[m : 2 * m]), dtype=self.V.dtype)
+        return CountState(self.problem, U, V)
 
     def merge(self) -> CountState:
         """The two components whose merger costs least, as one.
@@ -479,12 +480,6 @@ def _sweep_and_sum_block(block: Block, U: Array, given: Given, count: int) -> tu
     entries[:] = np.divide(entries * entries, counts, out=np.zeros_like(entries), where=counts > 0)
     curvature = np.asarray(ratio.T @ (U * U), dtype=np.float64)
     return U, np.concatenate([numerator, denominator, curvature, np.full((1, shape[1]), loss)])
-
-
-def _multiply_V(V: Array, parts: Array, power: float) -> Array:
-    """The multiplicative step on V from the sums of `_sweep_and_sum_block`, or a power of it."""
-    m = len(V)
-    return np.asfortranarray(V * _quotient(parts[:m], parts[m : 2 * m]) ** power, dtype=V.dtype)
 
 
 def _step_V(V: Array, parts: Array, power: float) -> Array:

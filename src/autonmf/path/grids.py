@@ -78,7 +78,8 @@ class AdaptiveGrid:
         paired = self.solution(result.state)
         state = result.state if paired.rank else task.state
         ahead = _active(_U_breakpoints(state)) if paired.rank else np.zeros(0)
-        return Stop(task.lam, replace(result, state=paired), _smallest(ahead), state, task.number)
+        first = float(ahead[0]) if len(ahead) else 0.0
+        return Stop(task.lam, replace(result, state=paired), first, state, task.number)
 
     def resume(self, lam: float, state: FrobeniusState, run: Run, index: int) -> Stop:
         """A stop of an earlier run of the same path."""
@@ -175,25 +176,16 @@ def breakpoints(problem: Problem, block: Any, product: Any, gram: Array) -> Arra
 
 def end_of_plateau(state: FrobeniusState) -> float:
     """The smallest λ at which a component would be dropped from either block."""
-    ahead = np.minimum(_U_breakpoints(state), _V_breakpoints(state))
-    return float(ahead.min())
+    of_V = breakpoints(state.problem, state.V, state.XtU, state.gram_U)
+    return float(np.minimum(_U_breakpoints(state), of_V).min())
 
 
 def _U_breakpoints(state: FrobeniusState) -> Array:
     return breakpoints(state.problem, state.U, state.XV, state.gram_V)
 
 
-def _V_breakpoints(state: FrobeniusState) -> Array:
-    return breakpoints(state.problem, state.V, state.XtU, state.gram_U)
-
-
 def _forward_norms(block: Array, product: Array, gram: Array, mu: float, gamma: float) -> Array:
     return np.asarray(kernels.forward_step(block, product, gram, mu, gamma)[1])
-
-
-def _smallest(values: Array) -> float:
-    """The first of increasing values, or 0 if there is none."""
-    return float(values[0]) if len(values) else 0.0
 
 
 def _active(values: Array) -> Array:

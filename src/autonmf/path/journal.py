@@ -189,8 +189,9 @@ def _read_entry(stream: FileIO, start: int, size: int) -> Entry | None:
     head = _read(stream, HEAD.size)
     n_label, n_body, checksum, checksum_of_head = HEAD.unpack(head)
     if checksum_of_head != zlib.crc32(head[:-4]) or n_label > LONGEST_LABEL:
-        if _has_only_zeros(stream, start, size):  # the length was written, not yet the content
-            return None
+        stream.seek(start)
+        if not any(any(stream.read(CHUNK) or b"") for _ in range(start, size, CHUNK)):
+            return None  # the length was written, not yet the content
         raise ValueError("its head is damaged")
     end = start + HEAD.size + n_label + n_body
     if end > size:
@@ -204,11 +205,6 @@ def _read_entry(stream: FileIO, start: int, size: int) -> Entry | None:
     if not isinstance(label, dict):
         raise ValueError("its label is none")
     return Entry(label, end - n_body, n_body)
-
-
-def _has_only_zeros(stream: FileIO, start: int, size: int) -> bool:
-    stream.seek(start)
-    return not any(any(stream.read(CHUNK) or b"") for _ in range(start, size, CHUNK))
 
 
 def _read(stream: FileIO, length: int) -> bytearray:

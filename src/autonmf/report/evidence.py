@@ -114,7 +114,9 @@ def describe_rank(evidence: Evidence, rank: int) -> str:
     if "drop_ratio" in values and 1 < rank == evidence.ranks[-1]:
         parts.append(f"Rank {rank} is the largest rank tried, so it has no drop ratio.")
     elif rank > 1 and drop_ratio is not None and drop_ratio > 0:
-        parts.append(f"Component {rank} lowers the loss {_times(drop_ratio)} the next one.")
+        times = "far more than" if drop_ratio >= 1e4 else f"{plain(drop_ratio)} times as much as"
+        times = "as much as" if 0.95 < drop_ratio < 1.05 else times
+        parts.append(f"Component {rank} lowers the loss {times} the next one.")
     if noise_ratio is not None and noise_ratio <= NOISE_LIMIT:
         leave = "leaves" if rank == 1 else "leave"
         parts.append(f"What {count(rank, 'component')} {leave} looks like noise.")
@@ -201,12 +203,6 @@ def _build_column(name: str, values: Array) -> Column:
         log=known.needs_log_scale(values),
         level=known.level,
     )
-
-
-def _times(ratio: float) -> str:
-    if 0.95 < ratio < 1.05:
-        return "as much as"
-    return "far more than" if ratio >= 1e4 else f"{plain(ratio)} times as much as"
 
 
 def _as_sentence(text: str) -> str:
