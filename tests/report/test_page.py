@@ -174,3 +174,11 @@ def test_without_plotly_it_says_what_to_install(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert 'pip install "autonmf[report]"' in done.stderr
+
+
+def test_an_unknown_option_is_refused_in_our_words(tmp_path: Path, fitted: AutoNMF) -> None:
+    with pytest.raises(
+        TypeError, match=r"^write_report has no parameter 'wavelength': do you mean wavelengths"
+    ):
+        fitted.report(tmp_path / "report.html", wavelength=[1, 2])
+    assert list(tmp_path.iterdir()) == []

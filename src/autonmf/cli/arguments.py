@@ -77,14 +77,14 @@ class Input:
             "option": typer.Argument(
                 metavar="FILE",
                 help="Nonnegative matrix: .csv, .tsv, .txt or .mtx (also .gz), .npy, .npz, .mat, .parquet, "
-                ".h5ad, .h5, .hdf5 or a .zarr folder; - reads a file from standard input.",
+                ".h5ad, .h5, .hdf5, a .zarr folder or one of 10x Genomics; - reads a file from standard input.",
                 show_default=False,
                 readable=False,
             )
         }
     )
     var: str | None = _reading(
-        "Variable of a .mat or .npz file, layer of a .h5ad file, array in HDF5 or zarr (group/X).",
+        "Variable of a .mat or .npz file, layer of a .h5ad file or raw, array in HDF5 or zarr (group/X).",
         metavar="NAME",
     )
     transpose: bool = _reading("Exchange rows and columns.", False, "--transpose")
@@ -93,6 +93,11 @@ class Input:
     )
     labels: bool | None = _reading(
         "Whether column 1 of a text file has row names. Default: auto.", None, "--labels/--no-labels"
+    )
+    annotations: str | None = _reading(
+        "Columns of a text or .parquet file that describe the rows and are not factorised: names, or numbers "
+        "such as 2,4-6.",
+        metavar="COLUMNS",
     )
     normalize: str | None = _reading(
         "log1p: scale each row to the median row sum, then log(1 + x); tfidf: as in scikit-learn; "
@@ -104,6 +109,11 @@ class Input:
         "error",
         **_one_of("autonmf.data.validation", "MISSING", "error"),
     )
+
+    @property
+    def annotation_names(self) -> list[str]:
+        names = (self.annotations or "").split(",")
+        return [name.strip() for name in names if name.strip()]
 
     @property
     def name(self) -> str:

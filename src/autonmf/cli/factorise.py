@@ -26,11 +26,15 @@ COMMAND_ADVICE = {
 """Advice for Python code, and the same for the command line."""
 
 
-def read(source: Input, *, quiet: bool = False) -> Table:
-    """Read the matrix; notes say how it was read, warnings what was ambiguous."""
+def read(source: Input, *, groups: str | None = None, quiet: bool = False) -> Table:
+    """Read the matrix, and the annotation ``groups``; notes say how, warnings what was ambiguous."""
     with explain_errors(f"read {source.name}"), print_warnings():
         file = _open_standard_input() if source.file == STREAM else source.file
-        table = read_matrix(file, variable=source.var, header=source.header, labels=source.labels)
+        asked = [*source.annotation_names, *([] if groups is None else [groups])]
+        table = read_matrix(
+            file, variable=source.var, header=source.header, labels=source.labels,
+            annotations=list(dict.fromkeys(asked)),
+        )  # fmt: skip
     for note in table.notes if not quiet else ():
         say("note", note)
     for doubt in table.doubts:

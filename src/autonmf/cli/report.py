@@ -124,6 +124,7 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
 def _write_loading(source: Input) -> tuple[str, ...]:
     from_stream = source.file == STREAM
     given = {"variable": source.var, "header": source.header, "labels": source.labels}
+    given["annotations"] = source.annotation_names or None
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     file = "sys.stdin.buffer" if from_stream else repr(str(source.file))
     X = f"read_matrix({file}{options}).X{'.T' if source.transpose else ''}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite, isqrt
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, check_parameters
 
 KINDS = ("image", "spectrum", "words", "template")
 """The forms of components by name."""
@@ -45,6 +46,12 @@ class Presentation:
     def sample(self, index: int) -> str:
         """The name of a sample, or its row number."""
         return _shorten(self.sample_names[index]) if self.sample_names else f"row {index + 1}"
+
+
+def check_presentation(function: str, given: Iterable[str]) -> None:
+    """Refuse names that are not parameters of `choose_presentation`, which ``function`` passes on."""
+    _, *known = inspect.signature(choose_presentation).parameters
+    check_parameters(function, given, known)
 
 
 def choose_presentation(

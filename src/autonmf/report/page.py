@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autonmf._files import replace_file
-from autonmf.plotting.presentation import Presentation, choose_presentation
+from autonmf.plotting.presentation import Presentation, check_presentation, choose_presentation
 from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Candidate
 from autonmf.report.health import describe_shape
@@ -80,6 +80,7 @@ def write_report(
     >>> write_report(model, "swimmer.html", X=X, image_shape=(32, 32)).name  # doctest: +SKIP
     'swimmer.html'
     """
+    check_presentation("write_report", presentation)
     plotly = plotly_script()
     with closing(Result.from_model(model, X)) as result:
         if presentation.get("feature_names") is None:
