@@ -92,17 +92,15 @@ def test_names_that_occur_twice_are_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["1.234,5", "1.234.567,8", "1 234,5", "1'234,5", "1\u00a0234,5"])
 def test_a_number_with_thousands_is_not_a_header(tmp_path: Path, number: str) -> None:
     """It was taken for one, and the row was lost."""
-    with pytest.raises(ReadError, match="line 1, column 1: .* Remove the separators between thousands"):
+    with pytest.raises(ReadError, match=r"line 1, column 1: .* Remove the separators between thousands"):
         read(tmp_path, f"{number};2,5;3,1\n1,5;2,5;3,1\n1,5;2,7;3,4\n")
-    with pytest.raises(ReadError, match="line 2, column 1: .* Remove the separators between thousands"):
+    with pytest.raises(ReadError, match=r"line 2, column 1: .* Remove the separators between thousands"):
         read(tmp_path, f"1,5;2,5;3,1\n{number};2,5;3,1\n1,5;2,7;3,4\n")
 
 
 def test_points_in_one_line_and_commas_in_another(tmp_path: Path) -> None:
     """1.234 may be a thousand."""
-    with pytest.raises(
-        ReadError, match="line 2: both decimal points and decimal commas. Use one, and no sep"
-    ):
+    with pytest.raises(ReadError, match=r"line 2: both decimal points and decimal commas. Use one, and no"):
         read(tmp_path, "1.234;2.345\n1,5;2,5\n")
 
 
@@ -161,9 +159,8 @@ def test_folder_of_10x(tmp_path: Path, old: bool) -> None:
     """Version 2 writes plain files and genes.tsv, version 3 zipped ones and features.tsv."""
     X = sparse.coo_matrix(np.array([[1, 0, 2], [0, 3, 0]]))  # cells x genes
     io.mmwrite(tmp_path / "matrix.mtx", X.T)
-    features = (
-        "ENSG1\tA\nENSG2\tB\nENSG3\tA\n" if old else "ENSG1\tA\tGene Expression\nENSG2\tB\tx\nENSG3\tA\tx\n"
-    )
+    kind = "" if old else "\tGene Expression"
+    features = "".join(f"ENSG{i}\t{symbol}{kind}\n" for i, symbol in enumerate("ABA"))
     (tmp_path / ("genes.tsv" if old else "features.tsv")).write_text(features)
     (tmp_path / "barcodes.tsv").write_text("AAAC-1\nAAAG-1\n")
     for file in [] if old else list(tmp_path.iterdir()):
@@ -178,9 +175,7 @@ def test_folder_of_10x(tmp_path: Path, old: bool) -> None:
     with pytest.raises(ReadError, match="holds one matrix only"):
         read_matrix(tmp_path, variable="X")
     next(tmp_path.glob("barcodes*")).unlink()
-    with pytest.raises(
-        ReadError, match=r"is a folder; name one file in it, or a folder of 10x Genomics with"
-    ):
+    with pytest.raises(ReadError, match=r"is a folder; name one file in it, or a folder of 10x Genomics"):
         read_matrix(tmp_path)
 
 
@@ -211,7 +206,7 @@ def test_file_of_10x(tmp_path: Path) -> None:
     [
         ("x.xlsx", "Excel file: save the sheet as CSV"),
         ("x.XLS", "Excel"),
-        ("x.hspy", "HyperSpy file: in Python"),
+        ("x.hspy", "HyperSpy file: in"),
     ],
 )
 def test_files_of_other_programs_have_a_way_out(tmp_path: Path, name: str, advice: str) -> None:

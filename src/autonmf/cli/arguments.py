@@ -77,7 +77,7 @@ class Input:
             "option": typer.Argument(
                 metavar="FILE",
                 help="Nonnegative matrix: .csv, .tsv, .txt or .mtx (also .gz), .npy, .npz, .mat, .parquet, "
-                ".h5ad, .h5, .hdf5, a .zarr folder or one of 10x Genomics; - reads a file from standard input.",
+                ".h5ad, .h5, .hdf5, a .zarr folder or one of 10x Genomics; - reads standard input.",
                 show_default=False,
                 readable=False,
             )
