@@ -383,7 +383,10 @@ class AutoNMF(
         estimate = found.estimate
         if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
             why = "; ".join(estimate.warnings)
-            message = f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}"
+            message = (
+                f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}; "
+                "path_.tree() shows which component splits at each rank"
+            )
             warnings.warn(message, UncertainRankWarning, stacklevel=3)
         watch.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)

@@ -1,10 +1,10 @@
-"""`ComponentStability`: how well the components of a model are found again in resamples of X.
+r"""`ComponentStability`: how well the components of a model are found again in resamples of X.
 
-A resample has as many samples as X, drawn with replacement. It is factorised from a random initial point of its
-own: started from the components of the model, it would confirm them. Its components are matched one to one
-with those of the model (Hungarian algorithm) by the cosine of the matrices :math:`U_jV_j^\\top`, which is the
-product of the cosines of weights and loadings: components that share most of their features, such as spectra,
-have similar loadings even where they are different.
+A resample has as many samples as X, drawn with replacement. It is factorised from a random initial point of
+its own: started from the components of the model, it would confirm them. Its components are matched one to
+one with those of the model (Hungarian algorithm) by the cosine of the matrices :math:`U_jV_j^\top`, which is
+the product of the cosines of weights and loadings. Loadings alone would not do: those of different spectra
+can be similar.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INTERVAL = (0.05, 0.95)
 """Quantiles over the resamples between which intervals lie."""
 
 MORE = 5
-"""A resample begins with this many components more than the model has; the curve over the ranks ends there."""
+"""Resamples begin with this many components more than the model has; the curve over the ranks ends there."""
 
 POLISH_TOL, POLISH_ITERATIONS = 1e-3, 30
 """A resample is polished to a lower accuracy than the model: the difference between resamples is larger."""
@@ -151,7 +151,7 @@ def measure_stability(
         )
     bound = V.shape[1] + MORE
     reference = {p.rank: (np.asarray(p.U), p.V) for p in path.points if p.rank <= bound}
-    reference[V.shape[1]] = factors[0] if W is factors[0] else W, V
+    reference[V.shape[1]] = W, V
     weighing = estimate_weights(opened, path, options)
     shared = _Resamples(X, rows, options, reference, V.shape[1], sample_weight, weights, weighing)
     found = _run_all(shared, as_generator(random_state).spawn(n_resamples), options.n_jobs)

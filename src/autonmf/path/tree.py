@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,15 +69,15 @@ class ComponentTree:
         return TreeDisplay.from_tree(self, **options).plot(ax)
 
     def __str__(self) -> str:
-        """Which component splits at each rank, and into which."""
+        """Which component splits at each rank, and into which; components are numbered from 1."""
         lines = ["rank  component  becomes (similarity)"]
         for rank in self.ranks[1:]:
             here = self.at_rank(rank)
             parents, counts = np.unique(here["parent"], return_counts=True)
             for parent in parents[counts > 1]:
                 children = np.flatnonzero(here["parent"] == parent)
-                into = ", ".join(f"{child} ({here['similarity'][child]:.2f})" for child in children)
-                lines.append(f"{rank:4}  {parent:9}  {into}")
+                into = ", ".join(f"{child + 1} ({here['similarity'][child]:.2f})" for child in children)
+                lines.append(f"{rank:4}  {parent + 1:9}  {into}")
         return "\n".join(lines)
 
 
@@ -85,7 +86,7 @@ def make_tree(points: Sequence[PathPoint]) -> ComponentTree:
     units = [unit_columns(point.V) for point in points]
     count = points[0].rank
     parents, similarities, branches = [np.full(count, -1)], [np.full(count, np.nan)], [np.arange(count)]
-    for before, here in zip(units[:-1], units[1:], strict=True):
+    for before, here in pairwise(units):
         cosines = np.minimum(before.T @ here, 1.0)
         matched, matches = linear_sum_assignment(cosines, maximize=True)
         parent, branch = np.argmax(cosines, axis=0), np.full(here.shape[1], -1)

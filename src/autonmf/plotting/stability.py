@@ -98,8 +98,8 @@ def plot_loadings(
 ) -> Axes:
     """Draw the loadings of one component with their intervals, and return the axes.
 
-    A curve over ``axis`` (by default the number of the feature), or the ``n_top`` largest loadings if features
-    have names.
+    They are a curve over ``axis`` (by default the number of the feature) or, if features have names, the
+    ``n_top`` largest.
     """
     if feature_names is None:
         ax = axes_or_new(ax, (5.4, 2.6))
