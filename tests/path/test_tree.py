@@ -138,7 +138,7 @@ def test_the_bound(low_rank: np.ndarray) -> None:
     assert path.tree().ranks[-1] == 25
     assert path.tree(max_rank=30).ranks[-1] == path.ranks[-1]
     assert path.tree(4).ranks.tolist() == [1, 2, 3, 4]
-    with pytest.raises(ValueError, match="rank 0 or less is not on this path"):
+    with pytest.raises(ValueError, match="max_rank=0 is below the smallest rank of this path, 1"):
         path.tree(0)
     with pytest.raises(ValueError, match="rank 9 is not on this path; it visited 1, 2, 3"):
         path.tree(3).at_rank(9)

@@ -137,10 +137,10 @@ class RankPath:
         """
         from autonmf.path.tree import make_tree
 
-        bound = HIGH_RANK if max_rank is None else max_rank
+        bound = max(HIGH_RANK, self.ranks[0]) if max_rank is None else max_rank
         points = [point for point in self.points if point.rank <= bound]
         if not points:
-            raise not_visited(f"{bound} or less", self.ranks.tolist())
+            raise ValueError(f"max_rank={bound} is below the smallest rank of this path, {self.ranks[0]}")
         return make_tree(points)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
