@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 def is_count(X: Any) -> bool:
     """Whether X holds integers, and not only zeros and ones."""
-    entries = X.data if sparse.issparse(X) else X
+    entries = cast(Any, X).data if sparse.issparse(X) else X
     return bool(np.array_equal(entries, np.rint(entries)) and entries.max() > 1)
 
 
@@ -100,15 +100,15 @@ def print_calibration(cases: list[Case]) -> None:
         rows.append((name, percent(matching), percent(others)))
     header = ("family", f"match, at r*: above {STABLE}", f"none, at r* + {EXTRA}: below {UNSTABLE}")
     print_table(header, rows, "Stability of components that match a true one, and of those that match none")
-    rows = []
+    bins = []
     for low, high in pairwise(BINS):
         inside = [case for case in cases if low <= case.stability < high or case.stability == high == 1.0]
-        rows.append((f"{low:g} to {high:g}", *(
+        here, beyond = (
             percent([case.match > MATCH for case in inside if case.extra == extra]) for extra in (0, EXTRA)
-        )))  # fmt: skip
-    print_table(
-        ("stability", "at r*", f"at r* + {EXTRA}"), rows, "How many components match a true one, by stability"
-    )
+        )
+        bins.append((f"{low:g} to {high:g}", here, beyond))
+    title = "How many components match a true one, by stability"
+    print_table(("stability", "at r*", f"at r* + {EXTRA}"), bins, title)
 
 
 def print_costs(repeats: int = 3) -> None:

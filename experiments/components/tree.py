@@ -8,7 +8,7 @@ known group is found again as the component of any rank whose samples agree with
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ class Study(NamedTuple):
     name: str
     data: Dataset
     loss: str
-    groups: dict[str, tuple[str, ...]]
+    groups: Mapping[str, tuple[str, ...]]
 
 
 def load_studies() -> list[Study]:
@@ -108,10 +108,14 @@ def run(arguments: Sequence[str] | None) -> None:
             first = int(tree.rank[tree.branch == branch][0])
             branches.append((study.name, group, f"{score:.2f}", str(at), str(first)))
         say(f"{study.name}: done")
-    header = ("data", "loss", "rank", "tree", "scikit-learn, median", f"of {len(SEEDS)} seeds")
-    print_table(header, scores, "Adjusted Rand index with the labels, at the reference rank")
-    header = ("data", "group", "F1", "at rank", "branch begins at rank")
-    print_table(header, branches, "The component of the tree that is nearest to each known group")
+    print_table(
+        ("data", "loss", "rank", "tree", "scikit-learn, median", f"of {len(SEEDS)} seeds"), scores,
+        "Adjusted Rand index with the labels, at the reference rank",
+    )  # fmt: skip
+    print_table(
+        ("data", "group", "F1", "at rank", "branch begins at rank"), branches,
+        "The component of the tree that is nearest to each known group",
+    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ can be similar.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -51,9 +51,9 @@ class ComponentStability:
     components: Array  # r x m, the components of the model
     lower: Array  # r x m, 5 % quantile of each loading, with matched components of equal norm
     upper: Array  # r x m, 95 % quantile
-    ranks: Array  # of the curve, increasing: up to some more than the rank of the model
-    by_rank: Array  # the mean stability of the components at each of `ranks`
-    lowest_by_rank: Array  # the lowest stability of a component
+    ranks: Array  # of the path, increasing, up to five more than that of the model
+    by_rank: Array  # the mean stability of the components of the path at each of `ranks`
+    lowest_by_rank: Array  # the lowest stability of one of them
 
     @property
     def rank(self) -> int:
@@ -91,8 +91,8 @@ class ComponentStability:
 
         if not 0 <= component < self.rank:
             raise ValueError(f"component must be 0 to {self.rank - 1}, got {component!r}")
-        arrays = (array[component] for array in (self.components, self.lower, self.upper))
-        return plot_loadings(*arrays, ax, **options)
+        loadings, lower, upper = (each[component] for each in (self.components, self.lower, self.upper))
+        return plot_loadings(loadings, lower, upper, ax, **options)
 
     def __str__(self) -> str:
         """The stability of each component with its interval; components are numbered from 1."""
@@ -104,17 +104,71 @@ class ComponentStability:
         return "\n".join(lines)
 
 
-class _Resamples(NamedTuple):
-    """What every resample needs."""
+@dataclass(frozen=True, eq=False)
+class _Resampler:
+    """What every resample needs, and how it is made."""
 
     X: Any  # an array, or a CSR matrix
     rows: Array  # those that are drawn from
     options: PathOptions
-    reference: dict[int, Factors]  # the solution of each rank, with columns of unit norm
-    rank: int  # of the model
-    sample_weight: Array | None
-    weights: Array | None
+    model: Factors  # W and V of the model
+    path: dict[int, Factors]  # the solutions that the curve over the ranks is made of
+    weights: dict[str, Array | None]  # ``sample_weight`` and ``weights`` of the fit
     noise_weights: Scaling | None  # that the noise of counts suggests
+
+    def run(self, rng: np.random.Generator) -> Resample:
+        """Draw samples, factorise them, and match the components."""
+        rows = np.sort(rng.choice(self.rows, self.X.shape[0]))
+        polished, solutions = self._factorise(rows, rng)
+        cosines, loadings = _match(self.model, rows, polished)
+        curve = {rank: _match(factors, rows, solutions.get(rank))[0] for rank, factors in self.path.items()}
+        return Resample(cosines, loadings, curve)
+
+    def _factorise(self, rows: Array, rng: np.random.Generator) -> tuple[Factors | None, dict[int, Factors]]:
+        """The polished solution of some samples at the rank of the model, and those of their path."""
+        rank, loss = self.model[1].shape[1], self.options.loss
+        weights = {name: None if each is None else each[rows] for name, each in self.weights.items()}
+        opened = open_data(self.X[rows], missing=self.options.missing, power=loss.weight_power, **weights)
+        first = min(rank + MORE, *opened.data.shape)
+        options = replace(self.options, max_rank=first, min_rank=min([rank, *self.path]))
+        start, sketch = rng.spawn(2)
+        noise_weights = self.noise_weights
+        if noise_weights is not None:
+            noise_weights = replace(noise_weights, a=noise_weights.a[rows])
+        with one_pool():
+            view = prepare(opened.data, options, first, sketch, noise_weights)
+            walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
+            view, walked = walk_view(view, walk, keep_partial=False)
+            found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
+            polished = None
+            if rank in found:
+                plain = prepare_like(view, options) if options.follows_equilibrated else view
+                light = replace(options, tol=max(POLISH_TOL, options.tol), max_iter=POLISH_ITERATIONS)
+                end = polish(plain, *found[rank], light)
+                polished = opened.scaling.to_original(end.U, end.V)
+            return polished, {k: opened.scaling.to_original(*both) for k, both in found.items()}
+
+
+class Resample(NamedTuple):
+    """How well components were found again in one resample."""
+
+    cosines: Array  # r, of the components of the model
+    loadings: Array  # r x m, of their matches, with unit norm
+    curve: dict[int, Array]  # the cosines of the components of each rank of the path
+
+
+def _match(factors: Factors, rows: Array, others: Factors | None) -> tuple[Array, Array]:
+    """The cosine of each component with its match, and the loadings of that, with unit norm.
+
+    ``others`` are factors of some rows of X. Components that they have not are taken for zero.
+    """
+    (U, V), rank = factors, factors[1].shape[1]
+    if others is None:
+        return np.zeros(rank), np.zeros((rank, len(V)))
+    unit_V = unit_columns(others[1])
+    similar = (unit_columns(U[rows]).T @ unit_columns(others[0])) * (unit_columns(V).T @ unit_V)
+    matches = linear_sum_assignment(similar, maximize=True)[1]
+    return np.minimum(similar[np.arange(rank), matches], 1.0), unit_V[:, matches].T
 
 
 def measure_stability(
@@ -128,17 +182,17 @@ def measure_stability(
     sample_weight: Any = None,
     weights: Any = None,
 ) -> ComponentStability:
-    """The stability of components of X in memory, given (W, V) of the model and the path of its fit."""
+    """The stability of the components of X in memory, given (W, V) of the model and the path of its fit."""
     if not isinstance(n_resamples, int | np.integer) or isinstance(n_resamples, bool) or n_resamples < 2:
         raise ValueError(f"n_resamples must be an integer of at least 2, got {n_resamples!r}")
     W, V = factors
     X = X.tocsr() if hasattr(X, "tocsr") else X
-    sample_weight, weights = (None if w is None else np.asarray(w) for w in (sample_weight, weights))
-    if sample_weight is not None and sample_weight.ndim and not np.all(sample_weight):
-        kept = sample_weight > 0  # the others are not part of the path
-        X, W, sample_weight = X[kept], W[kept], sample_weight[kept]
-        weights = None if weights is None else weights[kept]
     given = {"sample_weight": sample_weight, "weights": weights}
+    given = {name: None if each is None else np.asarray(each) for name, each in given.items()}
+    kept = given["sample_weight"]
+    if kept is not None and kept.ndim and not kept.all():  # samples of weight zero are not part of the path
+        X, W = X[kept > 0], W[kept > 0]
+        given = {name: None if each is None else each[kept > 0] for name, each in given.items()}
     opened = open_data(X, missing=options.missing, power=options.loss.weight_power, **given)
     check_same_data(opened, path)
     with one_pool():
@@ -149,91 +203,32 @@ def measure_stability(
             f"X has {len(rows)} sample that is not zero: stability is measured by drawing samples, and needs "
             "at least two"
         )
-    bound = V.shape[1] + MORE
-    reference = {p.rank: (np.asarray(p.U), p.V) for p in path.points if p.rank <= bound}
-    reference[V.shape[1]] = W, V
+    curve = {p.rank: (np.asarray(p.U), p.V) for p in path.points if p.rank <= V.shape[1] + MORE}
     weighing = estimate_weights(opened, path, options)
-    shared = _Resamples(X, rows, options, reference, V.shape[1], sample_weight, weights, weighing)
-    found = _run_all(shared, as_generator(random_state).spawn(n_resamples), options.n_jobs)
-    ranks = sorted(reference)
-    medians = [np.median([cosines[rank] for cosines, _ in found], axis=0) for rank in ranks]
-    loadings = np.array([loadings for _, loadings in found])
-    loadings *= np.linalg.norm(V, axis=0)[:, None]
+    resampler = _Resampler(X, rows, options, (W, V), curve, given, weighing)
+    found = _run_all(resampler.run, as_generator(random_state).spawn(n_resamples), options.n_jobs)
+    medians = [np.median([one.curve[rank] for one in found], axis=0) for rank in curve]
+    loadings = np.linalg.norm(V, axis=0)[:, None] * np.array([one.loadings for one in found])
     lower, upper = np.quantile(loadings, INTERVAL, axis=0)
     return ComponentStability(
-        cosines=np.array([cosines[V.shape[1]] for cosines, _ in found]),
+        cosines=np.array([one.cosines for one in found]),
         components=V.T,
         lower=lower,
         upper=upper,
-        ranks=np.array(ranks),
-        by_rank=np.array([np.mean(values) for values in medians]),
-        lowest_by_rank=np.array([np.min(values) for values in medians]),
+        ranks=np.array(list(curve)),
+        by_rank=np.array([values.mean() for values in medians]),
+        lowest_by_rank=np.array([values.min() for values in medians]),
     )
 
 
-Found = tuple[dict[int, Array], Array]
-"""The cosines of the components at each rank, and the matched loadings of unit norm at that of the model."""
-
-
 def _run_all(
-    shared: _Resamples, generators: Sequence[np.random.Generator], n_jobs: int | None
-) -> list[Found]:
+    run: Callable[[np.random.Generator], Resample],
+    generators: Sequence[np.random.Generator],
+    n_jobs: int | None,
+) -> list[Resample]:
+    """All resamples, one after another or in threads."""
     if n_jobs in (None, 1):
-        return [_run(shared, rng) for rng in generators]
+        return list(map(run, generators))
     from joblib import Parallel, delayed
 
-    return list(Parallel(n_jobs, prefer="threads")(delayed(_run)(shared, rng) for rng in generators))
-
-
-def _run(shared: _Resamples, rng: np.random.Generator) -> Found:
-    """Draw samples, factorise them, and match the components of each rank."""
-    count = shared.X.shape[0]
-    rows = np.sort(rng.choice(shared.rows, count))
-    solutions = _factorise(shared, rows, rng)
-    cosines, loadings = {}, np.empty(0)
-    for rank, (U, V) in shared.reference.items():
-        unit_U, unit_V = unit_columns(U[rows]), unit_columns(V)
-        other_U, other_V = _pad(solutions.get(rank), (len(rows), V.shape[0], rank))
-        similar = (unit_U.T @ other_U) * (unit_V.T @ other_V)
-        _, matches = linear_sum_assignment(similar, maximize=True)
-        cosines[rank] = np.minimum(similar[np.arange(rank), matches], 1.0)
-        if rank == shared.rank:
-            loadings = other_V[:, matches].T
-    return cosines, loadings
-
-
-def _pad(factors: Factors | None, shape: tuple[int, int, int]) -> Factors:
-    """Factors with columns of unit norm; zeros for components that a resample has not."""
-    n, m, rank = shape
-    if factors is None:
-        return np.zeros((n, rank)), np.zeros((m, rank))
-    return unit_columns(factors[0]), unit_columns(factors[1])
-
-
-def _factorise(shared: _Resamples, rows: Array, rng: np.random.Generator) -> dict[int, Factors]:
-    """The solutions of some samples at every rank from a bound down, polished at the rank of the model."""
-    chosen = {
-        name: None if values is None else values[rows]
-        for name, values in (("sample_weight", shared.sample_weight), ("weights", shared.weights))
-    }
-    options = shared.options
-    opened = open_data(shared.X[rows], missing=options.missing, power=options.loss.weight_power, **chosen)
-    first = min(max(shared.reference), *opened.data.shape)
-    options = replace(options, max_rank=first, min_rank=min(shared.reference))
-    start, sketch = rng.spawn(2)
-    weighing = shared.noise_weights
-    if weighing is not None:
-        weighing = Scaling(weighing.a[rows], weighing.b)
-    with one_pool():
-        view = prepare(opened.data, options, first, sketch, weighing)
-        walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
-        view, walked = walk_view(view, walk, keep_partial=False)
-        solutions = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
-        if shared.rank in solutions:
-            plain = prepare_like(view, options) if options.follows_equilibrated else view
-            light = replace(options, tol=max(POLISH_TOL, options.tol), max_iter=POLISH_ITERATIONS)
-            polished = polish(plain, *solutions[shared.rank], light)
-            solutions[shared.rank] = polished.U, polished.V
-        if opened.weighted:
-            solutions = {rank: opened.scaling.to_original(*both) for rank, both in solutions.items()}
-    return solutions
+    return list(Parallel(n_jobs, prefer="threads")(delayed(run)(rng) for rng in generators))

@@ -12,7 +12,6 @@ from autonmf.plotting.presentation import check_names, top_features
 from autonmf.plotting.style import (
     Display,
     axes_or_new,
-    draw_level,
     draw_series,
     grid_in,
     mark_rank,
@@ -30,7 +29,7 @@ STABLE = 0.9
 
 
 class StabilityDisplay(Display):
-    """The stability of each component with its interval, and the median stability at each rank.
+    """The stability of each component with its interval, and the mean and the lowest one at each rank.
 
     Parameters
     ----------
@@ -38,8 +37,8 @@ class StabilityDisplay(Display):
         The median cosine of each component over the resamples.
     interval : array of shape (2, r)
         Quantiles of the cosines.
-    ranks, by_rank : arrays of shape (n_ranks,)
-        The median stability of the components of each rank.
+    ranks, by_rank, lowest_by_rank : arrays of shape (n_ranks,)
+        The mean and the lowest stability of the components of each rank.
 
     Attributes
     ----------
@@ -50,14 +49,17 @@ class StabilityDisplay(Display):
     figure_ : Figure
     """
 
-    def __init__(self, stability: Array, interval: Array, ranks: Array, by_rank: Array) -> None:
-        self.stability, self.interval = np.asarray(stability, dtype=float), np.asarray(interval, dtype=float)
-        self.ranks, self.by_rank = np.asarray(ranks), np.asarray(by_rank, dtype=float)
+    def __init__(
+        self, stability: Array, interval: Array, ranks: Array, by_rank: Array, lowest_by_rank: Array
+    ) -> None:
+        self.stability, self.interval, self.ranks = stability, interval, ranks
+        self.by_rank, self.lowest_by_rank = by_rank, lowest_by_rank
 
     @classmethod
     def from_stability(cls, stability: Any) -> Self:
         """The display of a `ComponentStability`."""
-        return cls(stability.stability, stability.interval, stability.ranks, stability.by_rank)
+        names = ("stability", "interval", "ranks", "by_rank", "lowest_by_rank")
+        return cls(*(getattr(stability, name) for name in names))
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw both panels in ``ax`` or a new figure."""
@@ -71,17 +73,19 @@ class StabilityDisplay(Display):
         left.hlines(rows, *self.interval, color=style.data, alpha=0.4, linewidth=4.0)
         left.plot(self.stability, rows, color=style.data, marker="o", markersize=5, linestyle="none")
         left.axvline(STABLE, color=style.quiet, linewidth=1.0)
-        left.set_xlim(min(0.45, self.interval.min() - 0.03), 1.02)
+        left.set_xlim(-0.02, 1.02)
         left.set_ylim(count + 0.6, 0.4)
         whole_numbers(left.yaxis)
-        left.set_xlabel("cosine over the resamples: median, 5 to 95 %")
+        left.set_xlabel("stability (bars: 5 to 95 % of the resamples)")
         left.set_ylabel("component")
         open_frame(left)
-        draw_series(right, self.ranks, self.by_rank, log=False)
-        draw_level(right, self.ranks, np.full(len(self.ranks), STABLE), str(STABLE))
+        right.axhline(STABLE, color=style.quiet, linewidth=1.0)
+        right.plot(self.ranks, self.lowest_by_rank, color=style.data, alpha=0.4, label="lowest")
+        draw_series(right, self.ranks, self.by_rank, log=False).set_label("mean")
         mark_rank(right, self.ranks, self.by_rank, count)
-        right.set_ylim(min(0.45, self.by_rank.min() - 0.03), 1.02)
-        right.set_ylabel("median stability")
+        right.set_ylim(-0.02, 1.02)
+        right.set_ylabel("stability")
+        right.legend(loc="lower left", frameon=False, fontsize="small")
         rank_axis(right, self.ranks)
         return self
 

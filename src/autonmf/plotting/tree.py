@@ -139,7 +139,7 @@ class TreeDisplay(Display):
                 inches.height * (bottom - top) / count,
             )
             text = self._text(box, *room)
-            if text and not (box.ranks[1] == self.ranks[-1] and self._is_leaf_name(box)):
+            if text and first < len(self.ranks) - 1:  # the last names are written beside the tree
                 ax.text(left + 0.06, (top + bottom) / 2, text, va="center", fontsize="small", clip_on=True,
                         clip_path=patch, parse_math=False)  # fmt: skip
         whole_numbers(ax.xaxis)
@@ -148,10 +148,6 @@ class TreeDisplay(Display):
         ax.spines[["left", "bottom"]].set_visible(False)
         self._name_leaves(colors)
         return self
-
-    def _is_leaf_name(self, box: Box) -> bool:
-        """Whether a box would repeat the name that is written beside it."""
-        return box.ranks[0] == self.ranks[-1]
 
     def _text(self, box: Box, width: float, height: float) -> str:
         """As much of the name of a box as there is room for, in whole words."""
