@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from autonmf import AutoNMF
-from autonmf.datasets import load_swimmer, make_low_rank
+from autonmf.datasets import fetch_pbmc3k, load_swimmer, make_low_rank
 
 IMAGES = Path(__file__).parent / "images"
 BLUE, ORANGE = "#0072B2", "#D55E00"
@@ -57,5 +57,24 @@ def readme() -> None:
     figure.savefig(IMAGES / "readme.png", dpi=110)
 
 
+def stability() -> None:
+    X, _, _ = make_low_rank(200, 120, rank=6, noise=0.3, random_state=0)
+    model = AutoNMF(random_state=0).fit(X)
+    figure, axes = plt.subplots(2, 1, figsize=(8, 5.4), layout="constrained")
+    for ax, rank in zip(axes, (6, 9), strict=True):
+        model.at_rank(rank, X).component_stability(X).plot(ax)
+    figure.savefig(IMAGES / "stability.png", dpi=110)
+
+
+def tree() -> None:
+    """Needs the file of PBMC3K in the data home."""
+    cells = fetch_pbmc3k(normalize=True)
+    path = AutoNMF(random_state=0).fit(cells.X).path_
+    display = path.tree(12).plot(feature_names=cells.feature_names, top_by="specificity")
+    display.figure_.savefig(IMAGES / "tree.png", dpi=110)
+
+
 if __name__ == "__main__":
     readme()
+    stability()
+    tree()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
+from autonmf._warnings import warn
 from autonmf.data import OpenedData, Scaling, as_rows
 from autonmf.data.factors import as_factor
 from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
@@ -158,12 +158,7 @@ def search(
         if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walked = None
-        with suppress(CompressionUnreliable):
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        if walked is None:  # by now nothing refers to the compression any more
-            view = view.direct()
-            walked = walk(view).walk_all(keep_partial=keep_partial)
+        view, walked = walk_view(view, walk, keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
         try:
@@ -173,9 +168,17 @@ def search(
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
-            _warn_of_rising_losses(stacklevel=4)
+            _warn_of_rising_losses()
             walked.complete = False
             return _make_result(opened, view, walked, options, -math.inf, spectra)
+
+
+def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
+    """Walk from every initial point; once more without the compression where that is unreliable."""
+    with suppress(CompressionUnreliable):
+        return view, walk(view).walk_all(keep_partial=keep_partial)
+    view = view.direct()  # by now nothing refers to the compression any more
+    return view, walk(view).walk_all(keep_partial=keep_partial)
 
 
 def rank_path(
@@ -328,14 +331,14 @@ def rank_path(
             try:
                 return found.finish()
             except KeyboardInterrupt:
-                _warn_of_rising_losses(stacklevel=3)
+                _warn_of_rising_losses()
                 unscaler = replace(found.unscaler, deadline=-math.inf)
                 path = replace(found.path, complete=False)
                 return replace(found, unscaler=unscaler, path=path).finish()
 
 
-def _warn_of_rising_losses(stacklevel: int) -> None:
-    warnings.warn("interrupted: losses may rise with the rank", RuntimeWarning, stacklevel=stacklevel)
+def _warn_of_rising_losses() -> None:
+    warn("interrupted: losses may rise with the rank", RuntimeWarning)
 
 
 def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Array:
