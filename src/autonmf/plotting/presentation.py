@@ -33,6 +33,7 @@ class Presentation:
     axis_label: str = "feature"
     feature_names: tuple[str, ...] | None = None
     sample_names: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None  # of the samples
     image_shape: tuple[int, int] | None = None
     map_shape: tuple[int, int] | None = None
     order: str = "C"
@@ -59,6 +60,7 @@ def choose_presentation(
     *,
     feature_names: Sequence[str] | Array | None = None,
     sample_names: Sequence[str] | Array | None = None,
+    groups: Sequence[str] | Array | None = None,
     image_shape: tuple[int, int] | None = None,
     order: str = "C",
     wavelengths: Any = None,
@@ -101,6 +103,7 @@ def choose_presentation(
         kind=chosen,
         feature_names=check_names(feature_names, m, "feature_names", "features"),
         sample_names=check_names(sample_names, n, "sample_names", "samples"),
+        groups=check_names(groups, n, "groups", "samples"),
         image_shape=image_shape,
         map_shape=map_shape,
         order=order,

@@ -22,7 +22,7 @@ from autonmf.plotting.presentation import (
     score_features,
     top_features,
 )
-from autonmf.report.result import Factors
+from autonmf.report.result import Factors, Result
 
 MAX_SAMPLES = 3
 """Number of samples named with each component."""
@@ -86,6 +86,30 @@ def match_components(V: Array, reference: Array) -> list[tuple[int | None, float
     found: list[tuple[int | None, float | None]] = [(None, None)] * V.shape[1]
     for ours, theirs in zip(*linear_sum_assignment(-cosines), strict=True):
         found[ours] = (int(theirs) + 1, float(cosines[ours, theirs]))
+    return found
+
+
+def place_in_tree(result: Result) -> dict[int, list[dict[str, Any]]]:
+    """For each component of each rank of the path: its branch, and its parent at the next smaller rank.
+
+    Parents are numbered as the page shows them: at the rank of the model, polishing may change the order.
+    """
+    tree = result.path.tree(int(result.path.ranks[-1]))
+    orders = {int(rank): np.arange(rank) for rank in tree.ranks}
+    if result.rank in orders:
+        shown, on_path = result.factors(result.rank).V, result.path.at_rank(result.rank).V
+        orders[result.rank] = linear_sum_assignment(-(unit_columns(shown).T @ unit_columns(on_path)))[1]
+    found: dict[int, list[dict[str, Any]]] = {}
+    above: Array | None = None
+    for rank, order in orders.items():
+        here = tree.at_rank(rank)
+        places = [{"branch": int(here["branch"][i])} for i in order]
+        if above is not None:
+            number = np.argsort(above)  # of each component of the smaller rank
+            for place, i in zip(places, order, strict=True):
+                place["parent"] = int(number[here["parent"][i]])
+                place["similarity"] = round(float(here["similarity"][i]), 3)
+        found[rank], above = places, order
     return found
 
 
