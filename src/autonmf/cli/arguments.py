@@ -207,6 +207,16 @@ class Look:
     )
     map_shape: Shape = _look("Rows are pixels of a map of this shape.", parser=_parse_shape, metavar="RxC")
     column_order: bool = _look("Pixels are in column order, as in MATLAB.", False, "--column-order")
+    groups: str | None = _look(
+        "Column that groups the rows of the matrix: of FILE (of obs in .h5ad), or of --metadata.",
+        metavar="COLUMN",
+    )
+    metadata: Path | None = _look("Text table about the rows, with their names in column 1.", metavar="FILE")
+    stability: int = _look(
+        "Resamples from which the stability of components is measured, such as 20. Takes as long as several "
+        "fits.",
+        0, min=0, metavar="N",
+    )  # fmt: skip
     n_top: int = _look("Words or genes per component.", 10, min=1, max=100, metavar="N")
     title: str | None = _look("Title of the page. Default: name of FILE.", metavar="TEXT")
 

@@ -14,6 +14,7 @@ from autonmf.io import Table, read_matrix
 
 if TYPE_CHECKING:
     from autonmf.fit import Factorisation
+    from autonmf.stability import ComponentStability
 
 COMMAND_ADVICE = {
     "Pass missing='mask' to leave these entries out, or fill them first, "
@@ -47,6 +48,26 @@ def read(source: Input, *, groups: str | None = None, quiet: bool = False) -> Ta
 
     with explain_errors(f"normalise {source.name} ({source.normalize})"):
         return replace(table, X=normalize(table.X, source.normalize))
+
+
+def measure(
+    X: Any, found: Factorisation, search: Search, n_resamples: int, *, missing: str
+) -> ComponentStability | None:
+    """The stability of the components, if resamples are asked for."""
+    if not n_resamples:
+        return None
+    from autonmf.stability import measure_stability
+
+    automatic = search.n_components is None and search.rule_options().get("rule", "auto") == "auto"
+    options = replace(
+        search.path_options(), solver="auto", grid="exact", n_starts=1, max_rank=None, checkpoint=None,
+        missing=missing, equilibrate=automatic,
+    )  # fmt: skip
+    with explain_errors("measure the stability"), print_warnings():
+        return measure_stability(
+            np.asarray(X) if not hasattr(X, "tocsr") else X, (found.W, found.H.T), found.path, options,
+            n_resamples=n_resamples, random_state=search.seed,
+        )  # fmt: skip
 
 
 def _load_if_needed(table: Table, source: Input, *, quiet: bool) -> Table:

@@ -90,6 +90,39 @@ def read(
         return parser.make_table(tuple(cells_of.list_doubts(sampled, layout, header, labels)))
 
 
+def read_annotation(file: Path, column: str, row_names: Sequence[str] | None, n_rows: int) -> list[str]:
+    """Read a column of a text table about the rows of a matrix; empty text where it has none.
+
+    Names of rows are in its first column; where the matrix has none, the table must have a line for each of
+    its rows, in order.
+    """
+    if not file.is_file():
+        raise ReadError(f"{file} does not exist" if not file.exists() else f"{file} is a folder")
+    with explain_errors(file, "text"), _open_text(file) as text:
+        lines = [line for chunk in _read_chunks(file, text) for line in chunk if line.strip()]
+    separator = max(cells_of.SEPARATORS, key=lambda each: lines[0].count(each) if lines else 0)
+    rows = [[cell.strip() for cell in cells] for _, cells in _split_lines(file, lines, separator)]
+    if not rows or column not in rows[0]:
+        listed = ", ".join(map(repr, rows[0][:12])) if rows else "none"
+        raise ReadError(f"{file} has no column {column!r}; its columns: {listed}")
+    shift = 1 if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1 else 0  # as R writes it
+    place = rows[0].index(column) + shift
+    values = [(cells[0], cells[place]) for cells in rows[1:] if len(cells) > place]
+    if row_names is None:
+        if len(values) != n_rows:
+            raise ReadError(f"{file} has {len(values)} lines for {n_rows} rows without names")
+        return [value for _, value in values]
+    known = dict(values)
+    if not known.keys() & set(row_names):
+        raise ReadError(
+            f"{file}: none of the names in its first column, such as {values[0][0]!r}, is the name of a row, "
+            f"such as {row_names[0]!r}"
+            if values
+            else f"{file} has no lines below its header"
+        )
+    return [known.get(name, "") for name in row_names]
+
+
 class _Parser:
     """The numbers and row names of a file below its header."""
 

@@ -45,8 +45,14 @@ class Presentation:
         return _shorten(self.feature_names[index]) if self.feature_names else f"column {index + 1}"
 
     def sample(self, index: int) -> str:
-        """The name of a sample, or its row number."""
-        return _shorten(self.sample_names[index]) if self.sample_names else f"row {index + 1}"
+        """The name of a sample, or its place in the map, or its row number."""
+        if self.sample_names:
+            return _shorten(self.sample_names[index])
+        if self.map_shape:
+            rows, columns = self.map_shape
+            row, column = divmod(index, columns) if self.order == "C" else divmod(index, rows)[::-1]
+            return f"pixel {row + 1}, {column + 1}"
+        return f"row {index + 1}"
 
 
 def check_presentation(function: str, given: Iterable[str]) -> None:

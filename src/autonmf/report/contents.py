@@ -118,7 +118,9 @@ def build_contents(
         tree=max((rank for rank in ranks if rank <= max(TREE_ROWS, likely + 2)), default=ranks[-1]),
         left_out=None if ranks[-1] == result.ranks[-1] else (ranks[-1], result.ranks[-1]),
         views=tuple(_view_rank(result, rank, fits[rank], evidence) | shown[rank] for rank in ranks),
-        health=unknown_health(*known) if result.data is None else check_health(result.data),
+        health=unknown_health(*known)
+        if result.data is None
+        else check_health(result.data, result.path.beta_loss),
         recipe=recipe,
     )
 

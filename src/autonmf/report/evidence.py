@@ -43,7 +43,7 @@ LOSS_WORDS = {
     "kullback-leibler": {
         "curve": "Loss by rank, relative to rank one",
         "fit": "Kullback-Leibler loss relative to rank one",
-        "note": "The loss is the Kullback-Leibler divergence, as a fraction of that of the best fit of rank one.",
+        "note": "The loss is the Kullback-Leibler divergence, as a fraction of that of rank one.",
     },
 }
 """How the page speaks of each loss."""

@@ -1,4 +1,4 @@
-"""The samples of a report: the share of each component in each of them, by group too, and W and H as tables."""
+"""The share of each component in each sample and in groups of them; W and H as tables."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ class Samples:
         self.group_names: list[str] = []
         self.groups: Array | None = None
         if presentation.groups is not None:
-            names, self.groups = np.unique(np.asarray(presentation.groups), return_inverse=True)
+            names = sorted(set(presentation.groups), key=_sort_key)
             if len(names) > MAX_GROUPS:
                 raise ValueError(
                     f"groups has {len(names)} different values; at most {MAX_GROUPS} groups can be shown"
                 )
-            self.group_names = [str(name) or "(none)" for name in names]
+            numbers = {name: number for number, name in enumerate(names)}
+            self.groups = np.array([numbers[name] for name in presentation.groups])
+            self.group_names = [name or "(none)" for name in names]
         self.shown = choose_samples(n, self.groups)
 
     def describe(self) -> dict[str, Any]:
@@ -72,6 +74,14 @@ class Samples:
         return view
 
 
+def _sort_key(name: str) -> tuple[float, str]:
+    """Numbers by their value, before other names."""
+    try:
+        return float(name), ""
+    except ValueError:
+        return np.inf, name
+
+
 def pack_tables(factors: Factors, presentation: Presentation, max_bytes: int) -> dict[str, Any]:
     """H and W as far as they fit in ``max_bytes``, with the names of their rows.
 
@@ -84,7 +94,7 @@ def pack_tables(factors: Factors, presentation: Presentation, max_bytes: int) ->
     ):
         if factor is None:
             continue
-        used = 8 * factor.size // 3 + sum(len(each.encode()) + 3 for each in names or ())
+        used = 8 * factor.size // 3 + sum(len(each.encode("utf-8", "replace")) + 3 for each in names or ())
         if used > max_bytes:
             continue
         max_bytes -= used

@@ -25,7 +25,7 @@ const ALIKE = 0.8, COLOURS = 8, DASHES = ["solid", "dash", "dot", "dashdot", "lo
 function paint(view) {
   view.components.forEach((one, index) => {
     const slot = one.branch === undefined ? index : one.branch;
-    one.colour = `--c${slot % COLOURS}`;
+    one.colour = slot < COLOURS ? `--c${slot}` : `hsl(${(137.5 * slot) % 360} 45% ${dark() ? 68 : 42}%)`;
     one.dash = DASHES[Math.floor(slot / COLOURS) % DASHES.length];
   });
 }
@@ -44,7 +44,7 @@ function drawCards(view) {
 function card(view, component, number) {
   const title = element("h3", {}, String(number));
   if (component.fraction !== undefined) title.append(element("span", {}, percent(component.fraction)));
-  const item = element("li", { style: ["--own", `var(${component.colour})`] }, title);
+  const item = element("li", { style: ["--own", colour(component.colour)] }, title);
   if (component.image) item.append(element("img", { class: "grey", src: png(component.image), alt: `component ${number} as an image` }));
   if (component.curve) item.append(sparkline(component.curve, contents.form.axes[view.detail], contents.form.kind === "template",
     `component ${number} over ${contents.form.axis_label}, its maximum at ${format(component.peak)}`));

@@ -1,5 +1,6 @@
 // The plots. Colours come from the style sheet, so that dark mode and print use the same code.
 function colour(name) {
+  if (!name.startsWith("--")) return name;
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
@@ -25,7 +26,10 @@ function draw(id, traces, shape, label) {
   place.setAttribute("aria-label", label);
   const fresh = !place.classList.contains("js-plotly-plot");
   const done = Plotly.react(place, traces, shape, CONFIG);
-  if (fresh) place.on("plotly_click", (event) => { if (place.dataset.ranks) showRank(event.points[0].x); });
+  if (fresh) place.on("plotly_click", (event) => {
+    if (place.dataset.ranks) showRank(event.points[0].x);
+    if (id === "shares") pickSample(event.points[0].customdata[1]);
+  });
   return done;
 }
 

@@ -59,7 +59,7 @@ function drawNumbers(view) {
   document.getElementById("fit-numbers").replaceChildren(...tiles.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(more ? [element("small", {}, more)] : [])))));
   document.getElementById("fit-worst").textContent = view.samples ? worst(view.samples.worst) : "";
-  document.getElementById("fit-polish").textContent = view.polish_words ? `The polish, after which the components are shown, lowers that of rank ${view.rank} ${view.polish_words}.` : "";
+  document.getElementById("fit-polish").textContent = view.polish_words ? `The components of rank ${view.rank} are polished, which lowers its loss ${view.polish_words}.` : "";
 }
 
 function worst(samples) {
@@ -82,6 +82,13 @@ function drawPlots() {
   drawShares(shown);
   drawFit(shown);
   drawEvidence(shown);
+}
+
+// After a change of the colours.
+function redraw() {
+  paint(shown);
+  drawCards(shown);
+  drawPlots();
 }
 
 let pending = 0;
@@ -108,14 +115,15 @@ const places = new ResizeObserver((entries) => {
   for (const { target } of entries) if (target.classList.contains("js-plotly-plot") && target.clientWidth > 0) Plotly.Plots.resize(target);
 });
 for (const chart of document.querySelectorAll(".chart")) places.observe(chart);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawPlots);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("resize", () => drawTree(shown));
 addEventListener("beforeprint", () => {
-  drawPlots();
+  redraw();
   for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: chart.closest(".pair") ? 320 : 660 });
 });
 addEventListener("afterprint", () => {
   for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: null, autosize: true });
-  drawPlots();
+  redraw();
 });
 
 addSaveButtons();

@@ -1,5 +1,5 @@
 // The samples: the share of each component in each of them, sorted; by group; one alone.
-let picked_sample = 0;
+let oneSample = 0;
 
 function sharesOf(view) {
   if (!view.shares_ && view.shares) {
@@ -19,7 +19,12 @@ function sortSamples(shares) {
 function fillSamples() {
   const select = document.getElementById("sample"), { names, groups, group_names: labels } = contents.samples;
   select.replaceChildren(...names.map((name, index) => element("option", { value: index }, groups ? `${name} (${labels[groups[index]]})` : name)));
-  select.addEventListener("change", () => { picked_sample = Number(select.value); drawOne(shown); });
+  select.addEventListener("change", () => pickSample(Number(select.value)));
+}
+
+function pickSample(index) {
+  oneSample = index;
+  drawOne(shown);
 }
 
 function drawShares(view) {
@@ -57,9 +62,9 @@ function drawShares(view) {
 }
 
 function drawOne(view) {
-  const shares = sharesOf(view), name = contents.samples.names[picked_sample];
-  document.getElementById("sample").value = picked_sample;
-  const y = shares.map((row) => row[picked_sample]);
+  const shares = sharesOf(view), name = contents.samples.names[oneSample];
+  document.getElementById("sample").value = oneSample;
+  const y = shares.map((row) => row[oneSample]);
   const trace = { type: "bar", x: view.components.map((_, index) => String(index + 1)), y, marker: { color: view.components.map((one) => colour(one.colour)) },
     hovertemplate: "component %{x}: %{y:.1%}<extra></extra>" };
   draw("one", [trace], layout(250, { xaxis: { title: { text: "component", standoff: 4 }, type: "category" }, yaxis: { tickformat: ".0%", range: [0, 1.02 * Math.max(...y, 0.01)] } }),

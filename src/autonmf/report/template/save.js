@@ -54,16 +54,20 @@ function fromPage(figure) {
   let width, height, body;
   if (inner) {
     [width, height] = [Number(inner.getAttribute("width")), Number(inner.getAttribute("height"))];
-    body = inner.innerHTML;
+    body = [...inner.childNodes].map(xml).join("");
   } else {
     const side = 170, gap = 14, columns = Math.min(shown.components.length, 6), cells = shown.components.map(cardCell), tall = Math.max(...cells.map((cell) => cell.height));
     [width, height] = [columns * (side + gap) + gap, Math.ceil(cells.length / columns) * (tall + gap) + gap];
     body = cells.map((cell, index) => `<g transform="translate(${gap + (index % columns) * (side + gap)},${gap + Math.floor(index / columns) * (tall + gap)})">${cell.svg}</g>`).join("");
   }
-  const viridis = new XMLSerializer().serializeToString(document.getElementById("viridis"));
+  const viridis = xml(document.getElementById("viridis"));
   const grey = `<filter id="grey"><feComponentTransfer>${["R", "G", "B"].map((c) => `<feFunc${c} type="table" tableValues="1 0"/>`).join("")}</feComponentTransfer></filter>`;
   const marked = body.replaceAll('filter="invert(1)"', 'filter="url(#grey)"');
   return { width, height, svg: `<svg xmlns="${SVG}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ${font}><defs>${viridis}${grey}</defs><rect width="100%" height="100%" fill="${colour("--paper")}"/>${marked}</svg>` };
+}
+
+function xml(part) {
+  return new XMLSerializer().serializeToString(part);
 }
 
 function cardCell(component, index) {

@@ -57,10 +57,10 @@ function node(view, component, index, x, y, width, high, own) {
     const heights = numbers(component.curve), inner = width - 6;
     group.append(drawn("polyline", { fill: "none", stroke: colour("--text"), "stroke-width": 1, points: heights.map((h, i) => `${(x + 3 + inner * i / (heights.length - 1 || 1)).toFixed(1)},${(y + high - 4 - (high - 8) * h).toFixed(1)}`).join(" ") }));
   } else {
-    const words = component.by_specificity ? component.by_specificity.map(([name]) => name) : [], fits = Math.floor((width - 6) / 6.6);
+    const words = component.by_specificity ? component.by_specificity.map(([name]) => name) : [], fits = Math.floor((width - 6) / 7.4);
     let text = words.length && words[0].length <= fits ? words[0] : words.length && fits >= 5 ? `${words[0].slice(0, fits - 1)}…` : String(index + 1);
     for (const word of words.slice(1, 4)) if (`${text}, ${word}`.length <= fits) text = `${text}, ${word}`;
-    if (text.length * 6.6 <= width || text.length < 2) group.append(drawn("text", { x: x + width / 2, y: y + high / 2 + 4, "text-anchor": "middle", fill: colour("--text") }, text));
+    if (text.length * 7.4 <= width || text.length < 2) group.append(drawn("text", { x: x + width / 2, y: y + high / 2 + 4, "text-anchor": "middle", fill: colour("--text") }, text));
   }
   return group;
 }
