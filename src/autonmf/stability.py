@@ -30,6 +30,9 @@ from autonmf.path.walk import Walker
 INTERVAL = (0.05, 0.95)
 """Quantiles over the resamples between which intervals lie."""
 
+LEVEL = 1 / 3
+"""The quantile over the resamples that is called stability: two of three resamples reach it."""
+
 MORE = 5
 """Resamples begin with this many components more than the model has; the curve over the ranks ends there."""
 
@@ -43,8 +46,8 @@ Factors = tuple[Array, Array]
 class ComponentStability:
     """How well each component is found again in resamples of X.
 
-    The *stability* of a component is its median cosine over the resamples, where the cosine is that between
-    the matrices U_j V_jᵀ of the component and of its match, on the samples that were drawn.
+    The *stability* of a component is the cosine that two of three resamples reach, where the cosine is that
+    between the matrices U_j V_jᵀ of the component and of its match, on the samples that were drawn.
     """
 
     cosines: Array  # n_resamples x r, of each component of the model with its match
@@ -67,8 +70,8 @@ class ComponentStability:
 
     @property
     def stability(self) -> Array:
-        """The median cosine of each component over the resamples."""
-        return np.asarray(np.median(self.cosines, axis=0))
+        """The cosine of each component that two of three resamples reach."""
+        return np.asarray(np.quantile(self.cosines, LEVEL, axis=0))
 
     @property
     def interval(self) -> Array:
@@ -207,7 +210,7 @@ def measure_stability(
     weighing = estimate_weights(opened, path, options)
     resampler = _Resampler(X, rows, options, (W, V), curve, given, weighing)
     found = _run_all(resampler.run, as_generator(random_state).spawn(n_resamples), options.n_jobs)
-    medians = [np.median([one.curve[rank] for one in found], axis=0) for rank in curve]
+    by_rank = [np.quantile([one.curve[rank] for one in found], LEVEL, axis=0) for rank in curve]
     loadings = np.linalg.norm(V, axis=0)[:, None] * np.array([one.loadings for one in found])
     lower, upper = np.quantile(loadings, INTERVAL, axis=0)
     return ComponentStability(
@@ -216,8 +219,8 @@ def measure_stability(
         lower=lower,
         upper=upper,
         ranks=np.array(list(curve)),
-        by_rank=np.array([values.mean() for values in medians]),
-        lowest_by_rank=np.array([values.min() for values in medians]),
+        by_rank=np.array([values.mean() for values in by_rank]),
+        lowest_by_rank=np.array([values.min() for values in by_rank]),
     )
 
 

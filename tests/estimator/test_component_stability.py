@@ -48,7 +48,7 @@ def test_what_is_returned(X: np.ndarray, model: AutoNMF, stability: ComponentSta
     assert stability.lower.shape == stability.upper.shape == model.components_.shape
     assert (stability.lower <= stability.upper).all()
     assert stability.ranks.tolist() == list(range(1, 10))
-    assert_allclose(stability.stability, np.median(stability.cosines, axis=0))
+    assert_allclose(stability.stability, np.quantile(stability.cosines, 1 / 3, axis=0))
     assert_allclose(stability.interval, np.quantile(stability.cosines, [0.05, 0.95], axis=0))
     assert stability.by_rank[3] == pytest.approx(stability.stability.mean(), abs=0.01)
     assert (stability.lowest_by_rank <= stability.by_rank).all()
@@ -102,7 +102,7 @@ def test_it_agrees_with_a_bootstrap_by_scikit_learn(X: np.ndarray, model: AutoNM
         weights = other.fit_transform(X[rows])
         similar = unit(W[rows]).T @ unit(weights) * (unit(H.T).T @ unit(other.components_.T))
         cosines.append(similar[linear_sum_assignment(-similar)])
-    assert_array_equal(np.median(cosines, axis=0) > 0.85, found > 0.85)
+    assert_array_equal(np.quantile(cosines, 1 / 3, axis=0) > 0.85, found > 0.85)
 
 
 def unit(factor: np.ndarray) -> np.ndarray:
