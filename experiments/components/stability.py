@@ -1,7 +1,7 @@
 """Whether the stability of a component tells if it is true: `python -m experiments stability`.
 
 Matrices of the rank benchmark with known factors are fitted, counts with the Kullback-Leibler loss. Their
-components at the true rank r* and at r* + 3 are compared with the true ones by the cosine between the matrices
+components at the true rank r* and at r* + 3 are compared with true ones by the cosine between the matrices
 U_j V_jᵀ: a component matches a true one if it is above 0.9, and none if it is below 0.8 for all of them.
 """
 
