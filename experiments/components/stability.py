@@ -95,8 +95,12 @@ def percent(flags: Sequence[bool]) -> str:
 def print_calibration(cases: list[Case]) -> None:
     """How often stable components are true, by family and by stability."""
     rows = []
-    for name in [*dict.fromkeys(case.family for case in cases), "all"]:
-        here = [case for case in cases if name in (case.family, "all")]
+    held_out = {family.name for family in choose_families("held-out")}
+    names = list(dict.fromkeys(case.family for case in cases))
+    groups = {name: {name} for name in names}
+    groups |= {"design": {*names} - held_out, "held out": {*names} & held_out, "all": {*names}}
+    for name, families in groups.items():
+        here = [case for case in cases if case.family in families]
         matching = [case.stability > HIGH for case in here if case.extra == 0 and case.match > HIGH]
         others = [case.stability < LOW for case in here if case.extra and case.match < LOW]
         rows.append((name, percent(matching), percent(others)))

@@ -171,6 +171,23 @@ def test_weights_of_samples_and_entries(X: np.ndarray, model: AutoNMF) -> None:
     assert weighted.component_stability(X, 5, weights=weights).stability.min() > 0.9
 
 
+def test_one_weight_for_all_samples(X: np.ndarray) -> None:
+    model = AutoNMF(4, random_state=0).fit(X, sample_weight=2.0)
+    assert model.component_stability(X, 3, sample_weight=2.0).stability.min() > 0.9
+    with pytest.raises(ValueError, match="sample_weight must have shape"):
+        model.component_stability(X, 3, sample_weight=np.ones(7))
+
+
+@pytest.mark.filterwarnings("ignore:.*vanished on the path")
+def test_components_that_vanished_are_not_found_again() -> None:
+    X = np.kron(np.eye(2), np.ones((10, 5)))
+    model = AutoNMF(4, random_state=0).fit(X)
+    found = model.component_stability(X, 5)
+    zero = ~model.components_.any(axis=1)
+    assert_array_equal(found.stability[zero], 0.0)
+    assert (found.cosines[:, ~zero] > 0).any()
+
+
 def test_samples_of_zeros_are_not_drawn(X: np.ndarray, stability: ComponentStability) -> None:
     padded = np.vstack([X, np.zeros((200, X.shape[1]))])
     model = AutoNMF(4, random_state=0).fit(padded)

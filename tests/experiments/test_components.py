@@ -21,6 +21,8 @@ def test_the_calibration_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "100 % of 1" in rows["a"]
     assert "67 % of 3" in rows["all"]
     assert "50 % of 2" in rows["all"]
+    assert "67 % of 3" in rows["design"]
+    assert "none" in rows["held"]
     assert "100 % of 2" in rows["0.95"], "a stability of one is in the last interval"
 
 
