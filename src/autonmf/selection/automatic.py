@@ -38,7 +38,7 @@ MAX_CONFIDENCE = 0.99
 """The largest confidence: some hundred matrices of known rank do not tell more."""
 
 MAX_UNEXPLAINED_CONFIDENCE = 0.85
-"""The same while the next direction is above the noise edge: it may be a component in few rows and columns."""
+"""The same while the next direction is above the noise edge: it may be a component in few rows or columns."""
 
 PLAUSIBLE_FRACTION = 1 / 3
 """The plausible ranks have at least this fraction of the chosen one's probability."""
