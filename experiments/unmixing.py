@@ -27,6 +27,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.ndimage import gaussian_filter
 from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
 from sklearn.decomposition import NMF
 from threadpoolctl import threadpool_limits
 
@@ -198,11 +199,11 @@ def measure_speed() -> str:
     rng = np.random.default_rng(0)
     E = np.array([0.1 + 0.9 * smooth_spectrum(156, rng) for _ in range(4)])
     X = np.maximum(rng.dirichlet(np.full(4, 0.3), 100_000) @ E + 0.01 * rng.standard_normal((100_000, 156)), 0)
-    weights = rng.random((len(X), 4))
+    model = NMF(4, init="nndsvda", tol=1e-4).fit(X)
     jobs: dict[str, Callable[[], object]] = {
         "unmix, rank given": lambda: unmix(X, rank=4),
-        "unmix, model given": lambda: unmix(X, init=weights),
-        "scikit-learn's NMF, 4 components": lambda: NMF(4, init="nndsvda", tol=1e-4).fit_transform(X),
+        "unmix, model given": lambda: unmix(X, init=model),
+        "scikit-learn's NMF, 4 components": lambda: clone(model).fit_transform(X),
     }
     times: dict[str, list[float]] = {name: [] for name in jobs}
     with threadpool_limits(1):
