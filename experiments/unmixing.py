@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 from autonmf import AutoNMF, unmix
 from autonmf._types import Array
 from autonmf.datasets import fetch_jasper_ridge, fetch_samson
-from autonmf.report.components import sample_fractions
+from autonmf.report.components import signal_shares
 from experiments.rank_benchmark.factors import absorption_spectra, smooth_spectrum
 from experiments.shared import data_home, markdown_table, replace_file, replace_region, run_command, say
 
@@ -110,7 +110,7 @@ def score(endmembers: Array, abundances: Array, E: Array, A: Array) -> Score:
 def score_both(X: Array, E: Array, A: Array, seed: int) -> tuple[Score, Score]:
     """The scores of an NMF at the true rank, and of unmixing that starts from it."""
     model = AutoNMF(len(E), random_state=seed).fit(X)
-    shares = sample_fractions(model.transform(X), model.components_)
+    shares = signal_shares(model.transform(X), model.components_)
     found = unmix(X, init=model)
     return score(model.components_, shares, E, A), score(found.endmembers, found.abundances, E, A)
 
@@ -128,7 +128,8 @@ def measure_real() -> str:
         constant = float(np.sqrt(np.mean((data.U - 1.0 / data.U.shape[1]) ** 2)))
         lines.append((data.name, f"{len(data.V.T)}", _ranges(nmf), _ranges(ours), f"{constant:.2f}"))
     head = ("scene", "materials", "NMF", "unmix", "equal abundances")
-    return f"**Real scenes, {SEEDS} seeds: mean angle / error of the abundances**\n\n" + markdown_table(head, lines)
+    title = f"**Real scenes, {SEEDS} seeds: mean angle / error of the abundances**"
+    return f"{title}\n\n{markdown_table(head, lines)}"
 
 
 def _ranges(scores: Sequence[Score]) -> str:
@@ -198,7 +199,8 @@ def measure_speed() -> str:
     """Seconds of `unmix` with one thread, beside one fit of scikit-learn: medians of three, in turns."""
     rng = np.random.default_rng(0)
     E = np.array([0.1 + 0.9 * smooth_spectrum(156, rng) for _ in range(4)])
-    X = np.maximum(rng.dirichlet(np.full(4, 0.3), 100_000) @ E + 0.01 * rng.standard_normal((100_000, 156)), 0)
+    A, noise = rng.dirichlet(np.full(4, 0.3), 100_000), rng.standard_normal((100_000, 156))
+    X = np.maximum(A @ E + 0.01 * noise, 0.0)
     model = NMF(4, init="nndsvda", tol=1e-4).fit(X)
     jobs: dict[str, Callable[[], object]] = {
         "unmix, rank given": lambda: unmix(X, rank=4),

@@ -21,6 +21,7 @@ from scipy.linalg import eigh
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
 from autonmf.data import OpenedData, as_data, refuse_non_matrix
+from autonmf.data.validation import float_type
 from autonmf.fit import factorise
 from autonmf.model.fcls import MAX_WEIGHTS, solve_fcls
 from autonmf.model.nnls import solve_nnls
@@ -33,10 +34,10 @@ SOFTNESS = 1.0
 """Pixels are divided by their sum plus this multiple of the mean sum; 0.5 to 4 make no difference."""
 
 MAX_PIXELS = 10_000
-"""If there are more pixels, the endmembers are fitted to a random sample of this size, and to extreme ones."""
+"""If there are more pixels, endmembers are fitted to a random sample of this size."""
 
 DIRECTIONS = 100
-"""Number of random directions in which the extreme pixels are added to the sample."""
+"""Number of random directions whose extreme pixels, beside the sample, may be part of endmembers."""
 
 MAX_ITER = 100
 TOL = 1e-5
@@ -141,15 +142,15 @@ def unmix(X: Any, rank: int | None = None, init: Any = None, random_state: Seed 
     -----
     1. Z = X / (s + s̄) with s the sum of each pixel and s̄ its mean; Y is Z on its max(3r, 10) leading
        directions.
-    2. Endmembers B Y and abundances A minimise ‖Y - A B Y‖², with the rows of A and B on the simplex, in turn:
-       A by fully constrained least squares, each row of B by the nearest point in the convex hull of pixels.
-       Initial points: successive projection, and the purest pixels of ``init``.
+    2. Endmembers B Y and abundances A minimise ‖Y - A B Y‖², with the rows of A and B on the simplex, by
+       turns: A by fully constrained least squares, each row of B by the nearest point in the convex hull of
+       the pixels. Initial points: successive projection, and the purest pixels of ``init``.
     3. The endmembers B Z are scaled so that the nonnegative weights of X on them sum to one as nearly as
        possible.
     4. Abundances of X by fully constrained least squares.
 
-    It needs pixels that are nearly pure, and the same illumination everywhere. It is wrong for parts of images,
-    topics and mutational signatures, where samples are rarely pure and weights do not sum to one.
+    It needs pixels that are nearly pure, and even light. It is wrong for parts of images, topics and
+    mutational signatures, where samples are rarely pure and weights do not sum to one.
 
     Examples
     --------
@@ -187,11 +188,11 @@ def _blocks(X: Array) -> list[Array]:
 def _check_pixels(X: Any) -> Array:
     """X as an array of nonnegative numbers."""
     if sparse.issparse(X):
-        raise TypeError("X is a sparse matrix; spectra are dense: pass X.toarray()")
+        raise TypeError("X is a sparse matrix, but spectra are dense: pass X.toarray()")
     refuse_non_matrix(X)
-    if not hasattr(X, "shape") or not hasattr(X, "__array__"):
-        X = np.asarray(X)
-    pixels = np.asarray(X, dtype=np.float64)
+    pixels = np.asarray(X)
+    float_type(pixels)  # refuses what is not a real number
+    pixels = pixels.astype(np.float64, copy=False)
     if pixels.ndim != 2 or 0 in pixels.shape:
         raise ValueError(
             f"X must be a matrix with a pixel per row, got shape {pixels.shape}: "

@@ -305,7 +305,7 @@ def test_what_does_not_fit_on_the_page_is_said(pages: dict[str, Any]) -> None:
 
 def test_maps_of_shares_and_of_amounts(spectra: Any) -> None:
     first = spectra.page.get_attribute("#cards img >> nth=0", "src")
-    assert "fraction, 0 to" in spectra.text("#cards")
+    assert "share of signal, 0 to" in spectra.text("#cards")
     spectra.page.check("input[value=amounts]")
     assert spectra.page.get_attribute("#cards img >> nth=0", "src") != first
     assert "amount, 0 to" in spectra.text("#cards")

@@ -20,8 +20,8 @@ from autonmf.report.components import (
     encode_picture,
     energy_fractions,
     match_components,
-    sample_fractions,
     shrink,
+    signal_shares,
     thin,
     thin_axis,
     view_components,
@@ -145,12 +145,12 @@ def test_spectra_with_maps(detail) -> None:
 def test_shares_of_a_sample_add_up_to_one_whatever_its_scale() -> None:
     U, H = RNG.random((12, 3)), RNG.random((3, 30))
     U[4] = 0.0
-    shares = sample_fractions(U, H)
+    shares = signal_shares(U, H)
     np.testing.assert_allclose(np.delete(shares, 4, axis=0).sum(axis=1), 1.0)
     assert not shares[4].any()
     scales = np.array([3.0, 1.0, 0.2])
     brighter = np.arange(1.0, 13.0)[:, None]
-    np.testing.assert_allclose(sample_fractions(brighter * U * scales, H / scales[:, None]), shares)
+    np.testing.assert_allclose(signal_shares(brighter * U * scales, H / scales[:, None]), shares)
 
 
 def test_words_and_where_they_are_strongest() -> None:

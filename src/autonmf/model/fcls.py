@@ -116,7 +116,7 @@ def _solve_on_supports(Y: Array, P: Array, support: Array) -> Array:
 
 
 def _invert(D: Array) -> Array:
-    """The pseudoinverse (d x k) of each k x d matrix of a stack; rows that depend on others get weight zero."""
+    """The pseudoinverses (d x k) of k x d matrices; rows that depend on those before them get weight zero."""
     Q, R = np.linalg.qr(np.swapaxes(D, 1, 2))
     diagonal = np.einsum("gkk->gk", R)
     largest = np.abs(diagonal).max(axis=1, keepdims=True, initial=np.finfo(np.float64).tiny)
