@@ -222,10 +222,14 @@ def _initial_weights(X: Array, rank: int | None, init: Any, random_state: Seed) 
         if width != X.shape[1]:
             raise ValueError(f"init was fitted to {width} bands, but X has {X.shape[1]}")
         if rank not in (None, len(init.components_)):
+            if not hasattr(init, "at_rank"):
+                raise ValueError(f"init has {len(init.components_)} components, not {rank}: leave rank out")
             init = init.at_rank(rank)
         weights = np.asarray(init.transform(X), dtype=np.float64)
     elif hasattr(init, "fit"):
         raise ValueError("init is a model that is not fitted: call init.fit(X) first")
+    elif isinstance(init, str):
+        raise TypeError(f"init must be a fitted model or its weights, got {init!r}")
     else:
         weights = np.asarray(init, dtype=np.float64)
     r = weights.shape[1] if rank is None and weights.ndim == 2 else rank
@@ -243,11 +247,10 @@ def _initial_weights(X: Array, rank: int | None, init: Any, random_state: Seed) 
 def _check_rank(rank: Any, shape: tuple[int, ...]) -> None:
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
         raise ValueError(f"rank must be a positive int, the number of materials, or None; got {rank!r}")
-    for count, name in zip(shape, ("pixels", "bands"), strict=True):
+    for count, name in zip(shape, ("pixel", "band"), strict=True):
         if rank > count:
-            raise ValueError(
-                f"X has {count} {name}, too few for {rank} materials: choose a rank up to {count}"
-            )
+            few = f"X has {count} {name if count == 1 else name + 's'}, too few for {rank} materials"
+            raise ValueError(f"{few}: choose a rank up to {count}")
     if rank > MAX_WEIGHTS:
         raise ValueError(f"rank is {rank}, but at most {MAX_WEIGHTS} materials can be unmixed")
 
@@ -291,8 +294,8 @@ def _project_successively(Y: Array, rank: int) -> Array:
         found.append(int(np.argmax(lengths)))
         if lengths[found[-1]] <= shortest:
             raise ValueError(
-                f"the pixels of X are mixtures of {k} spectra, so {rank} materials cannot be told apart: "
-                f"choose a rank up to {k}"
+                f"the pixels of X are mixtures of {k} {'spectrum' if k == 1 else 'spectra'}, so {rank} "
+                f"materials cannot be told apart: choose a rank up to {k}"
             )
         unit = rest[found[-1]] / lengths[found[-1]]
         rest -= np.outer(rest @ unit, unit)

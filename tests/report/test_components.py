@@ -25,9 +25,11 @@ from autonmf.report.components import (
     thin,
     thin_axis,
     view_components,
+    view_materials,
 )
 from autonmf.report.contents import row_energies, row_residuals
 from autonmf.report.result import Factors
+from autonmf.unmixing import Unmixing
 
 SHADE = 0.51 / LEVELS + 0.51 / 255
 """Half a shade of grey, as LEVELS and as a byte."""
@@ -216,3 +218,16 @@ def test_names_by_default_and_in_short() -> None:
     long = choose_presentation((1, 1), feature_names=["x" * 1000]).feature(0)
     assert len(long) == 80
     assert long.endswith("…")
+
+
+def test_materials_share_their_scales() -> None:
+    """Spectra relative to the largest of all, abundances from 0 to 1."""
+    E = np.array([[0.0, 1.0, 2.0], [4.0, 1.0, 0.0]])
+    A = np.array([[0.5, 0.5], [0.25, 0.75], [0.6, 0.4], [0.1, 0.9]])
+    about = choose_presentation((4, 3), map_shape=(2, 2))
+    views = view_materials(Unmixing(E, A, 0.0), about)
+    for view, spectrum, abundances in zip(views, E, A.T, strict=True):
+        np.testing.assert_allclose(heights(view["curve"]), spectrum / 4.0, atol=1e-4)
+        assert view["mean"] == pytest.approx(abundances.mean())
+        np.testing.assert_allclose(pixels(view["map"]), abundances.reshape(2, 2), atol=SHADE)
+    assert "map" not in view_materials(Unmixing(E, A, 0.0), choose_presentation((4, 3)))[0]
