@@ -69,7 +69,7 @@ class Scene:
         X = M + np.sqrt(np.mean(M**2)) * 10.0 ** (-self.decibels / 20.0) * rng.standard_normal(M.shape)
         for pixel in rng.choice(len(X), self.outliers, replace=False):
             X[pixel] = 2.0 * self.E.max() * smooth_spectrum(X.shape[1], rng)
-        return np.maximum(X, 0.0)
+        return np.asarray(np.maximum(X, 0.0))
 
 
 def draw_scene(seed: int, side: int = 60) -> Scene:
@@ -95,7 +95,7 @@ def draw_abundances(rank: int, side: int, rng: Generator) -> Array:
     A /= A.sum(axis=1, keepdims=True)
     for k in range(rank):
         A[np.argsort(-A[:, k])[:PURE]] = np.eye(rank)[k]
-    return A
+    return np.asarray(A)
 
 
 def score(endmembers: Array, abundances: Array, E: Array, A: Array) -> Score:
@@ -170,7 +170,7 @@ LIMITS: dict[str, Callable[[Scene], Scene]] = {
 def _dilute(A: Array, purest: float) -> Array:
     """Abundances drawn towards equal ones, so that the largest is ``purest``."""
     equal = 1.0 / A.shape[1]
-    return equal + (A - equal) * (purest - equal) / (1.0 - equal)
+    return np.asarray(equal + (A - equal) * (purest - equal) / (1.0 - equal))
 
 
 def _draw_light(scene: Scene, spread: float) -> Array:
@@ -201,10 +201,11 @@ def measure_speed() -> str:
     E = np.array([0.1 + 0.9 * smooth_spectrum(156, rng) for _ in range(4)])
     A, noise = rng.dirichlet(np.full(4, 0.3), 100_000), rng.standard_normal((100_000, 156))
     X = np.maximum(A @ E + 0.01 * noise, 0.0)
-    model = NMF(4, init="nndsvda", tol=1e-4).fit(X)
+    model = NMF(4, init="nndsvda", tol=1e-4)
+    weights = model.fit_transform(X)
     jobs: dict[str, Callable[[], object]] = {
         "unmix, rank given": lambda: unmix(X, rank=4),
-        "unmix, model given": lambda: unmix(X, init=model),
+        "unmix, weights of a model given": lambda: unmix(X, init=weights),
         "scikit-learn's NMF, 4 components": lambda: clone(model).fit_transform(X),
     }
     times: dict[str, list[float]] = {name: [] for name in jobs}

@@ -43,9 +43,6 @@ MAX_ITER = 100
 TOL = 1e-5
 """The alternation ends when it lowers the misfit by less than this fraction."""
 
-SWEEPS = 3
-"""Rounds over the endmembers between two computations of the abundances."""
-
 MAX_JOINING = 8
 """Number of pixels that may join a mixture in one step; the next step goes on from there."""
 
@@ -174,15 +171,18 @@ def unmix(X: Any, rank: int | None = None, init: Any = None, random_state: Seed 
         abundances = solve_fcls(X, endmembers)
         order = np.argsort(-abundances.mean(axis=0), kind="stable")
         endmembers, abundances = endmembers[order], abundances[:, order]
-        squares = sum(
-            np.array([np.square(x - a @ endmembers).sum(), np.square(x).sum()])
-            for x, a in zip(_blocks(X), _blocks(abundances), strict=True)
-        )
-    return Unmixing(endmembers, abundances, float(squares[0] / squares[1]))
+        misfit = _relative_misfit(X, endmembers, abundances)
+    return Unmixing(endmembers, abundances, misfit)
 
 
-def _blocks(X: Array) -> list[Array]:
-    return [X[first : first + MAX_PIXELS] for first in range(0, len(X), MAX_PIXELS)]
+def _relative_misfit(X: Array, endmembers: Array, abundances: Array) -> float:
+    """‖X - A E‖²/‖X‖², in blocks of pixels."""
+    left = total = 0.0
+    for first in range(0, len(X), MAX_PIXELS):
+        rows = slice(first, first + MAX_PIXELS)
+        left += float(np.square(X[rows] - abundances[rows] @ endmembers).sum())
+        total += float(np.square(X[rows]).sum())
+    return left / total
 
 
 def _check_pixels(X: Any) -> Array:
@@ -332,11 +332,10 @@ def _fit_archetypes(Y: Array, candidates: Array, start: Array) -> _Archetypes:
         if before - misfit <= TOL * misfit:
             break
         gram, product = A.T @ A, A.T @ Y
-        for _ in range(SWEEPS):
-            for k in np.flatnonzero(gram.diagonal() > 0):
-                target = E[k] + (product[k] - gram[k] @ E) / gram[k, k]
-                mixtures[k] = support, mixture = _move_towards(target, candidates, *mixtures[k])
-                E[k] = mixture @ candidates[support]
+        for k in np.flatnonzero(gram.diagonal() > 0):
+            target = E[k] + (product[k] - gram[k] @ E) / gram[k, k]
+            mixtures[k] = support, mixture = _move_towards(target, candidates, *mixtures[k])
+            E[k] = mixture @ candidates[support]
     return _Archetypes(mixtures, misfit)
 
 

@@ -54,7 +54,8 @@ def solve_fcls(X: Array, E: Array, start: Array | None = None) -> Array:
 
 def _nearest(Y: Array, P: Array) -> Array:
     """All weight on the point of P that is nearest to each row."""
-    return np.eye(len(P))[np.argmin(np.square(P).sum(axis=1) / 2.0 - Y @ P.T, axis=1)]
+    nearest = np.argmin(np.square(P).sum(axis=1) / 2.0 - Y @ P.T, axis=1)
+    return np.asarray(np.eye(len(P))[nearest])
 
 
 def _solve_rows(Y: Array, P: Array, start: Array) -> Array:
@@ -91,7 +92,7 @@ def _solve_rows(Y: Array, P: Array, start: Array) -> Array:
         open_rows = open_rows[unfinished]
         if open_rows.size == 0:
             break
-    return A / A.sum(axis=1, keepdims=True)
+    return np.asarray(A / A.sum(axis=1, keepdims=True))
 
 
 def _solve_on_supports(Y: Array, P: Array, support: Array) -> Array:
