@@ -21,7 +21,7 @@ from scipy.linalg import eigh
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
 from autonmf.data import OpenedData, as_data, refuse_non_matrix
-from autonmf.data.validation import float_type
+from autonmf.data.validation import check_scale, float_type
 from autonmf.fit import factorise
 from autonmf.model.fcls import MAX_WEIGHTS, solve_fcls
 from autonmf.model.nnls import solve_nnls
@@ -162,8 +162,10 @@ def unmix(X: Any, rank: int | None = None, init: Any = None, random_state: Seed 
     True
     """
     X = _check_pixels(X)
-    if not X.any():
+    highest = float(X.max())
+    if highest == 0:
         raise ValueError("X is all zeros: there is nothing to unmix")
+    check_scale(highest, highest * highest)
     with one_pool():
         weights = _initial_weights(X, rank, init, random_state)
         r = weights.shape[1] if weights is not None else int(rank)  # type: ignore[arg-type]

@@ -180,6 +180,8 @@ BAD: dict[str, tuple[tuple[Any, ...], type[Exception], str]] = {
     "negative": ((-X, 2), ValueError, "X has negative entries, the smallest -.*pass X.clip"),
     "NaN": ((np.where(X > 0.9, np.nan, X), 2), ValueError, "X contains NaN or infinity: leave those"),
     "infinity": ((np.where(X > 0.9, np.inf, X), 2), ValueError, "X contains NaN or infinity: leave those"),
+    "too large": ((1e200 * X, 2), ValueError, "squares do not fit double precision. Divide X by its max"),
+    "too small": ((1e-200 * X, 2), ValueError, "squares do not fit double precision. Divide X by its max"),
     "zeros": ((np.zeros((4, 4)), 2), ValueError, "X is all zeros: there is nothing to unmix"),
     "constant": ((np.ones((9, 4)), 2), ValueError, "mixtures of 1 spectrum, so 2 materials cannot be told"),
     "two only": ((X[:, :1] * X[0] + X[1], 3), ValueError, "mixtures of 2 spectra.*: choose a rank up to 2"),
