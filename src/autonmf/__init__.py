@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from autonmf.estimator import AutoNMF
     from autonmf.path import PathPoint, RankPath, rank_path
     from autonmf.selection import RankEstimate, UncertainRankWarning, select_rank
+    from autonmf.unmixing import Unmixing, unmix
 
 __all__ = [
     "AutoNMF",
@@ -18,10 +19,12 @@ __all__ = [
     "RankEstimate",
     "RankPath",
     "UncertainRankWarning",
+    "Unmixing",
     "__version__",
     "compare_ranks",
     "rank_path",
     "select_rank",
+    "unmix",
 ]
 
 _HOMES = {
@@ -31,9 +34,11 @@ _HOMES = {
     "RankEstimate": "autonmf.selection",
     "RankPath": "autonmf.path",
     "UncertainRankWarning": "autonmf.selection",
+    "Unmixing": "autonmf.unmixing",
     "compare_ranks": "autonmf.compare",
     "rank_path": "autonmf.path",
     "select_rank": "autonmf.selection",
+    "unmix": "autonmf.unmixing",
 }
 
 
