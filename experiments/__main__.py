@@ -31,6 +31,7 @@ COMMANDS = {
     "path-choices": ("speed.path_choices", "merging against dropping, and how long each rank is iterated"),
     "counts": ("speed.counts", "all ranks of counts beside one fit of scikit-learn; known signatures found"),
     "missing": ("speed.missing", "missing entries: cost, ranks found, accuracy"),
+    "unmixing": ("unmixing", "endmembers and abundances of spectral images beside those of an NMF"),
     "out-of-core": ("speed.out_of_core", "a matrix larger than the memory that a process may use"),
     "dask-scaling": ("speed.dask_scaling", "Dask against memory, and two workers against one"),
     "reliability": ("reliability.__main__", "bad inputs, damaged files, kills, full disks, many fits"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from autonmf.path import ComponentTree, PathPoint, RankPath, rank_path
     from autonmf.selection import RankEstimate, UncertainRankWarning, select_rank
     from autonmf.stability import ComponentStability
+    from autonmf.unmixing import Unmixing, unmix
 
 __all__ = [
     "AutoNMF",
@@ -21,10 +22,12 @@ __all__ = [
     "RankEstimate",
     "RankPath",
     "UncertainRankWarning",
+    "Unmixing",
     "__version__",
     "compare_ranks",
     "rank_path",
     "select_rank",
+    "unmix",
 ]
 
 _HOMES = {
@@ -36,9 +39,11 @@ _HOMES = {
     "RankEstimate": "autonmf.selection",
     "RankPath": "autonmf.path",
     "UncertainRankWarning": "autonmf.selection",
+    "Unmixing": "autonmf.unmixing",
     "compare_ranks": "autonmf.compare",
     "rank_path": "autonmf.path",
     "select_rank": "autonmf.selection",
+    "unmix": "autonmf.unmixing",
 }
 
 

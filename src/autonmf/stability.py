@@ -21,6 +21,7 @@ from scipy.optimize import linear_sum_assignment
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator
 from autonmf.data import Scaling, open_data
+from autonmf.data.weights import check_sample_weight, check_weights
 from autonmf.fit import check_same_data, estimate_weights, polish
 from autonmf.metrics import unit_columns
 from autonmf.path import PathOptions, RankPath, prepare, walk_view
@@ -29,6 +30,9 @@ from autonmf.path.walk import Walker
 
 INTERVAL = (0.05, 0.95)
 """Quantiles over the resamples between which intervals lie."""
+
+LEVEL = 1 / 3
+"""The quantile over the resamples that is called stability: two of three resamples reach it."""
 
 MORE = 5
 """Resamples begin with this many components more than the model has; the curve over the ranks ends there."""
@@ -43,8 +47,8 @@ Factors = tuple[Array, Array]
 class ComponentStability:
     """How well each component is found again in resamples of X.
 
-    The *stability* of a component is its median cosine over the resamples, where the cosine is that between
-    the matrices U_j V_jᵀ of the component and of its match, on the samples that were drawn.
+    The *stability* of a component is the cosine that two of three resamples reach, where the cosine is that
+    between the matrices U_j V_jᵀ of the component and of its match, on the samples that were drawn.
     """
 
     cosines: Array  # n_resamples x r, of each component of the model with its match
@@ -67,8 +71,8 @@ class ComponentStability:
 
     @property
     def stability(self) -> Array:
-        """The median cosine of each component over the resamples."""
-        return np.asarray(np.median(self.cosines, axis=0))
+        """The cosine of each component that two of three resamples reach."""
+        return np.asarray(np.quantile(self.cosines, LEVEL, axis=0))
 
     @property
     def interval(self) -> Array:
@@ -121,10 +125,10 @@ class _Resampler:
         rows = np.sort(rng.choice(self.rows, self.X.shape[0]))
         polished, solutions = self._factorise(rows, rng)
         cosines, loadings = _match(self.model, rows, polished)
-        curve = {rank: _match(factors, rows, solutions.get(rank))[0] for rank, factors in self.path.items()}
+        curve = {rank: _match(both, rows, _find(solutions, rank))[0] for rank, both in self.path.items()}
         return Resample(cosines, loadings, curve)
 
-    def _factorise(self, rows: Array, rng: np.random.Generator) -> tuple[Factors | None, dict[int, Factors]]:
+    def _factorise(self, rows: Array, rng: np.random.Generator) -> tuple[Factors, dict[int, Factors]]:
         """The polished solution of some samples at the rank of the model, and those of their path."""
         rank, loss = self.model[1].shape[1], self.options.loss
         weights = {name: None if each is None else each[rows] for name, each in self.weights.items()}
@@ -140,13 +144,13 @@ class _Resampler:
             walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
             view, walked = walk_view(view, walk, keep_partial=False)
             found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
-            polished = None
-            if rank in found:
-                plain = prepare_like(view, options) if options.follows_equilibrated else view
-                light = replace(options, tol=max(POLISH_TOL, options.tol), max_iter=POLISH_ITERATIONS)
-                end = polish(plain, *found[rank], light)
-                polished = opened.scaling.to_original(end.U, end.V)
-            return polished, {k: opened.scaling.to_original(*both) for k, both in found.items()}
+            if not found:
+                raise ValueError(options.too_heavy)
+            plain = prepare_like(view, options) if options.follows_equilibrated else view
+            light = replace(options, tol=max(POLISH_TOL, options.tol), max_iter=POLISH_ITERATIONS)
+            end = polish(plain, *_find(found, rank), light)
+            solutions = {k: opened.scaling.to_original(*both) for k, both in found.items()}
+            return opened.scaling.to_original(end.U, end.V), solutions
 
 
 class Resample(NamedTuple):
@@ -157,16 +161,20 @@ class Resample(NamedTuple):
     curve: dict[int, Array]  # the cosines of the components of each rank of the path
 
 
-def _match(factors: Factors, rows: Array, others: Factors | None) -> tuple[Array, Array]:
+def _find(solutions: dict[int, Factors], rank: int) -> Factors:
+    """The solution at a rank or, where components have vanished, at the largest rank below it."""
+    return solutions[max((k for k in solutions if k <= rank), default=min(solutions))]
+
+
+def _match(factors: Factors, rows: Array, others: Factors) -> tuple[Array, Array]:
     """The cosine of each component with its match, and the loadings of that, with unit norm.
 
     ``others`` are factors of some rows of X. Components that they have not are taken for zero.
     """
     (U, V), rank = factors, factors[1].shape[1]
-    if others is None:
-        return np.zeros(rank), np.zeros((rank, len(V)))
-    unit_V = unit_columns(others[1])
-    similar = (unit_columns(U[rows]).T @ unit_columns(others[0])) * (unit_columns(V).T @ unit_V)
+    missing = max(rank - others[1].shape[1], 0)
+    unit_U, unit_V = (np.pad(unit_columns(factor), ((0, 0), (0, missing))) for factor in others)
+    similar = (unit_columns(U[rows]).T @ unit_U) * (unit_columns(V).T @ unit_V)
     matches = linear_sum_assignment(similar, maximize=True)[1]
     return np.minimum(similar[np.arange(rank), matches], 1.0), unit_V[:, matches].T
 
@@ -187,12 +195,14 @@ def measure_stability(
         raise ValueError(f"n_resamples must be an integer of at least 2, got {n_resamples!r}")
     W, V = factors
     X = X.tocsr() if hasattr(X, "tocsr") else X
-    given = {"sample_weight": sample_weight, "weights": weights}
-    given = {name: None if each is None else np.asarray(each) for name, each in given.items()}
-    kept = given["sample_weight"]
-    if kept is not None and kept.ndim and not kept.all():  # samples of weight zero are not part of the path
-        X, W = X[kept > 0], W[kept > 0]
-        given = {name: None if each is None else each[kept > 0] for name, each in given.items()}
+    given: dict[str, Array | None] = {
+        "sample_weight": None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0]),
+        "weights": None if weights is None else check_weights(weights, X.shape),
+    }
+    if given["sample_weight"] is not None and not given["sample_weight"].all():
+        kept = given["sample_weight"] > 0  # the others are not part of the path
+        X, W = X[kept], W[kept]
+        given = {name: None if each is None else each[kept] for name, each in given.items()}
     opened = open_data(X, missing=options.missing, power=options.loss.weight_power, **given)
     check_same_data(opened, path)
     with one_pool():
@@ -207,7 +217,7 @@ def measure_stability(
     weighing = estimate_weights(opened, path, options)
     resampler = _Resampler(X, rows, options, (W, V), curve, given, weighing)
     found = _run_all(resampler.run, as_generator(random_state).spawn(n_resamples), options.n_jobs)
-    medians = [np.median([one.curve[rank] for one in found], axis=0) for rank in curve]
+    by_rank = [np.quantile([one.curve[rank] for one in found], LEVEL, axis=0) for rank in curve]
     loadings = np.linalg.norm(V, axis=0)[:, None] * np.array([one.loadings for one in found])
     lower, upper = np.quantile(loadings, INTERVAL, axis=0)
     return ComponentStability(
@@ -216,8 +226,8 @@ def measure_stability(
         lower=lower,
         upper=upper,
         ranks=np.array(list(curve)),
-        by_rank=np.array([values.mean() for values in medians]),
-        lowest_by_rank=np.array([values.min() for values in medians]),
+        by_rank=np.array([values.mean() for values in by_rank]),
+        lowest_by_rank=np.array([values.min() for values in by_rank]),
     )
 
 

@@ -182,3 +182,11 @@ def test_an_unknown_option_is_refused_in_our_words(tmp_path: Path, fitted: AutoN
     with pytest.raises(TypeError, match=r"^write_report has no parameter 'wavelength': do you mean wavel"):
         fitted.report(tmp_path / "report.html", wavelength=[1, 2])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_unmixing_needs_X_and_spectra(fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unmixing needs the data: pass X too"):
+        fitted.report(tmp_path / "page.html", unmix=True)
+    with pytest.raises(ValueError, match="shown as image: pass kind='spectrum'"):
+        fitted.report(tmp_path / "page.html", low_rank, unmix=True, image_shape=(5, 8))
+    assert not list(tmp_path.iterdir())

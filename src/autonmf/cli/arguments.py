@@ -217,6 +217,7 @@ class Look:
         "fits.",
         0, min=0, metavar="N",
     )  # fmt: skip
+    unmix: bool = _look("Spectra: also show materials and their abundances.", False, "--unmix")
     n_top: int = _look("Words or genes per component.", 10, min=1, max=100, metavar="N")
     title: str | None = _look("Title of the page. Default: name of FILE.", metavar="TEXT")
 

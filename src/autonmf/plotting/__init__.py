@@ -8,6 +8,7 @@ from autonmf.plotting.displays import AgreementDisplay, PathDisplay, RankDisplay
 from autonmf.plotting.stability import StabilityDisplay
 from autonmf.plotting.style import branch_colors
 from autonmf.plotting.tree import TreeDisplay
+from autonmf.plotting.unmixing import UnmixingDisplay
 
 __all__ = [
     "AgreementDisplay",
@@ -16,5 +17,6 @@ __all__ = [
     "RankDisplay",
     "StabilityDisplay",
     "TreeDisplay",
+    "UnmixingDisplay",
     "branch_colors",
 ]

@@ -34,7 +34,7 @@ class StabilityDisplay(Display):
     Parameters
     ----------
     stability : array of shape (r,)
-        The median cosine of each component over the resamples.
+        The cosine of each component that two of three resamples reach.
     interval : array of shape (2, r)
         Quantiles of the cosines.
     ranks, by_rank, lowest_by_rank : arrays of shape (n_ranks,)

@@ -39,7 +39,7 @@ class TreeDisplay(Display):
 
     Parameters
     ----------
-    rank, component, parent, branch : arrays of int
+    rank, parent, branch : arrays of int
         Columns of a `ComponentTree`: an entry per component of every rank, by increasing rank.
     labels : mapping of int to sequence of str, optional
         Names of the components of some ranks. The names at the largest rank are written beside the tree, the
@@ -65,7 +65,6 @@ class TreeDisplay(Display):
     def __init__(
         self,
         rank: Array,
-        component: Array,
         parent: Array,
         branch: Array,
         *,
@@ -109,11 +108,12 @@ class TreeDisplay(Display):
                 if len(H) <= tree.rank[shown][-1]:
                     tops = (top_features(scores, n_top) for scores in score_features(H, top_by))
                     named[len(H)] = [" ".join(names[i] for i in top) for top in tops]
-        columns = (getattr(tree, name)[shown] for name in ("rank", "component", "parent", "branch"))
+        columns = (getattr(tree, name)[shown] for name in ("rank", "parent", "branch"))
         return cls(*columns, labels=named | dict(labels or {}))
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the tree in ``ax`` or a new figure."""
+        from matplotlib.colors import to_rgba
         from matplotlib.patches import Rectangle
 
         count = len(self._branches[-1])
@@ -128,12 +128,11 @@ class TreeDisplay(Display):
             first, last = (int(np.searchsorted(self.ranks, rank)) for rank in box.ranks)
             left, right = edges[first], edges[last + 1]
             top, bottom = box.leaves[0] - 0.5, box.leaves[1] + 0.5
-            patch = Rectangle((left, top), right - left, bottom - top, facecolor=colors[box.branch],
-                              alpha=FADED, edgecolor="none")  # fmt: skip
+            patch = Rectangle(
+                (left, top), right - left, bottom - top, facecolor=to_rgba(colors[box.branch], FADED),
+                edgecolor=ax.get_facecolor(), linewidth=1.5,
+            )  # fmt: skip
             ax.add_patch(patch)
-            outline = Rectangle((left, top), right - left, bottom - top, facecolor="none",
-                                edgecolor=ax.get_facecolor(), linewidth=1.5)  # fmt: skip
-            ax.add_patch(outline)
             room = (
                 inches.width * (right - left) / (edges[-1] - edges[0]),
                 inches.height * (bottom - top) / count,
@@ -146,7 +145,7 @@ class TreeDisplay(Display):
         ax.set_xlabel("rank")
         open_frame(ax)
         ax.spines[["left", "bottom"]].set_visible(False)
-        self._name_leaves(colors)
+        self._name_leaves()
         return self
 
     def _text(self, box: Box, width: float, height: float) -> str:
@@ -158,12 +157,12 @@ class TreeDisplay(Display):
         fit = [line for line in lines[: int(height / LINE)] if len(line) * CHARACTER <= width]
         return "\n".join(fit)
 
-    def _name_leaves(self, colors: list[str]) -> None:
-        """Write the names at the largest rank beside the tree, each with the colour of its branch."""
+    def _name_leaves(self) -> None:
+        """Write the names at the largest rank beside the tree."""
         ax, last = self.ax_, int(self.ranks[-1])
         ax.yaxis.tick_right()
         ax.tick_params(axis="y", length=0)
-        order = np.argsort(self._rows[-1])
+        order = np.argsort(self._rows)
         names = self.labels.get(last) or [str(index + 1) for index in range(last)]
         ax.set_yticks(np.arange(last), [names[index] for index in order], fontsize="small", parse_math=False)
 
@@ -173,7 +172,6 @@ class TreeDisplay(Display):
             [np.flatnonzero(parents == index) for index in range(int(rank))]
             for rank, parents in zip(self.ranks[:-1], self._parents[1:], strict=True)
         ]
-        leaves: list[list[int]] = []
 
         def descend(level: int, index: int) -> list[int]:
             if level == len(children):
@@ -183,11 +181,8 @@ class TreeDisplay(Display):
             ordered = sorted(below, key=lambda child: (self._branches[level + 1][child] != own, child))
             return [leaf for child in ordered for leaf in descend(level + 1, int(child))]
 
-        for index in np.argsort(self._branches[0]):
-            leaves.append(descend(0, int(index)))
-        rows = np.empty(int(self.ranks[-1]), dtype=int)
-        rows[[leaf for part in leaves for leaf in part]] = np.arange(len(rows))
-        self._rows = [rows]
+        leaves = [leaf for root in np.argsort(self._branches[0]) for leaf in descend(0, int(root))]
+        self._rows = rows = np.argsort(leaves)
         spans = [np.stack([rows, rows], axis=1)]
         for level in reversed(range(len(children))):
             below = spans[0]

@@ -21,6 +21,7 @@ from autonmf.report.components import (
     encode_picture,
     place_in_tree,
     view_components,
+    view_materials,
 )
 from autonmf.report.evidence import (
     LOSS_WORDS,
@@ -34,6 +35,7 @@ from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
 from autonmf.report.samples import Samples, pack_tables
 from autonmf.report.wording import percent, percents
+from autonmf.unmixing import Unmixing
 
 IN_FULL = 0.7
 """Fraction of the space for components that full detail may use."""
@@ -67,6 +69,7 @@ class Contents:
     views: tuple[dict[str, Any], ...]  # the page at each rank
     health: Health
     recipe: Recipe
+    materials: list[dict[str, Any]] | None = None  # if X was unmixed
 
     def as_json(self) -> str:
         """JSON without white space and without members that are None."""
@@ -74,12 +77,19 @@ class Contents:
 
 
 def build_contents(
-    result: Result, presentation: Presentation, recipe: Recipe, title: str, max_bytes: int
+    result: Result,
+    presentation: Presentation,
+    recipe: Recipe,
+    title: str,
+    max_bytes: int,
+    unmixing: Unmixing | None = None,
 ) -> Contents:
-    """Everything about a result; components, samples and tables take at most ``max_bytes``.
+    """Everything about a result; components, materials, samples and tables take at most ``max_bytes``.
 
     Ranks for whose components there is no space are not on the page.
     """
+    materials = None if unmixing is None else view_materials(unmixing, presentation)
+    max_bytes -= len(compact(materials))
     fits, evidence = compute_fits(result, presentation), build_evidence(result)
     final = result.factors(result.rank)
     samples, tree = Samples(presentation, result.path.shape[0]), place_in_tree(result)
@@ -122,6 +132,7 @@ def build_contents(
         if result.data is None
         else check_health(result.data, result.path.beta_loss),
         recipe=recipe,
+        materials=materials,
     )
 
 
