@@ -57,10 +57,10 @@ def describe_form(presentation: Presentation) -> dict[str, Any]:
 
 
 def view_components(
-    factors: Factors, presentation: Presentation, reference: Array, detail: Detail
+    factors: Factors, presentation: Presentation, reference: Array, detail: Detail, power: int = 2
 ) -> list[dict[str, Any]]:
     """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model."""
-    fractions, matches = energy_fractions(factors), match_components(factors.V, reference)
+    fractions, matches = fractions_of(factors, power), match_components(factors.V, reference)
     views = []
     for index, form in enumerate(_draw_forms(factors, presentation, detail)):
         match, cosine = matches[index]
@@ -72,11 +72,15 @@ def view_components(
     return views
 
 
-def energy_fractions(factors: Factors) -> list[float | None]:
-    """The fraction of the sum of all ‖U_j‖²‖V_j‖² of each component; None if the weights are unknown."""
+def fractions_of(factors: Factors, power: int = 2) -> list[float | None]:
+    """The fraction of each component of the sum of all ‖U_j‖²‖V_j‖², or of the fit (``power`` 1).
+
+    None if the weights are unknown.
+    """
     if factors.U is None:
         return [None] * factors.V.shape[1]
-    energies = np.square(factors.U, dtype=float).sum(axis=0) * np.square(factors.V, dtype=float).sum(axis=0)
+    U, V = (np.asarray(factor, dtype=float) for factor in (factors.U, factors.V))
+    energies = (U**power).sum(axis=0) * (V**power).sum(axis=0)
     total = energies.sum()
     return [float(energy / total) if total > 0 else 0.0 for energy in energies]
 

@@ -95,9 +95,11 @@ def build_contents(
     samples, tree = Samples(presentation, result.path.shape[0]), place_in_tree(result)
     tables = pack_tables(final, presentation, int(IN_TABLES * max_bytes))
 
+    power = 2 if result.path.beta_loss == "frobenius" else 1
+
     def show(rank: int, detail: Detail) -> dict[str, Any]:
         factors, places = result.factors(rank), tree.get(rank, [{}] * rank)
-        components = view_components(factors, presentation, final.V, detail)
+        components = view_components(factors, presentation, final.V, detail, power)
         return {
             "detail": detail.name,
             "components": [one | place for one, place in zip(components, places, strict=True)],

@@ -27,7 +27,6 @@ MAX_CANDIDATES = 3
 """Number of ranks shown with their probability next to the answer."""
 
 DEFINITIONS = {
-    "loss": "The loss is the squared error of the fit, or its Kullback-Leibler divergence if selected.",
     "spectrum": "The spectrum is the sequence of squared singular values.",
     "noise": "Noise means independent errors; their size in each row and column is estimated from the data.",
 }
@@ -39,11 +38,15 @@ LOSS_WORDS = {
         "curve": "Unexplained energy by rank",
         "fit": "Unexplained fraction of the energy",
         "note": "Energy is the sum of squares.",
+        "parts": "Percentages are fractions of the energy.",
+        "definition": "The loss is the squared error of the fit.",
     },
     "kullback-leibler": {
         "curve": "Loss by rank, relative to rank one",
         "fit": "Kullback-Leibler loss relative to rank one",
         "note": "The loss is the Kullback-Leibler divergence, as a fraction of that of rank one.",
+        "parts": "Percentages are fractions of the sum of the fit.",
+        "definition": "The loss is the Kullback-Leibler divergence.",
     },
 }
 """How the page speaks of each loss."""
@@ -156,11 +159,12 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
         why += f" This model has {count(result.rank, 'component')}, as requested."
     candidates = _find_candidates(estimate, evidence)
     for_counts = COUNTS in estimate.warnings
+    definitions = {"loss": LOSS_WORDS[result.path.beta_loss]["definition"], **DEFINITIONS}
     return Answer(
         headline,
         why,
         fit,
-        definitions=" ".join(text for term, text in DEFINITIONS.items() if term in estimate.why),
+        definitions=" ".join(text for term, text in definitions.items() if term in estimate.why),
         confidence=_describe_confidence(estimate, candidates),
         candidates=candidates,
         warnings=tuple(_as_sentence(text) for text in estimate.warnings if text != COUNTS),

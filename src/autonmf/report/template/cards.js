@@ -128,7 +128,7 @@ function note(view) {
   if (form.kind === "words") said.push("The top features of each component are listed; bars show their scores.");
   if (form.kind === "spectrum") said.push(form.map ? "Each component is shown as a curve relative to its maximum, with a map over the samples. The share of signal is the part of a sample’s fitted sum that comes from the component, not the abundance of a material; amounts are in the units of the data." : "Each component is shown as a curve relative to its maximum.");
   if (form.kind === "template") said.push("Each component is shown as a spectrum in decibels relative to its maximum, down to −60 dB, with its weight by sample.");
-  if (view.components[0].fraction !== undefined) said.push("Percentages are fractions of the energy.");
+  if (view.components[0].fraction !== undefined) said.push(contents.loss.parts);
   if (!view.polished) said.push(`These are the solutions on the path; model.at_rank(${view.rank}, X) polishes them.`);
   if (form.blocks[view.detail] > 1) said.push(`To keep the page small, ${form.blocks[view.detail]} × ${form.blocks[view.detail]} pixels are averaged.`);
   if (form.thinned[view.detail]) said.push("To keep the page small, curves show the maxima of groups of adjacent points.");

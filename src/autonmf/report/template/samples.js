@@ -33,7 +33,7 @@ function drawShares(view) {
   if (!shares) return;
   const { names, total, groups, group_names: labels, group_sizes: sizes } = contents.samples, order = sortSamples(shares);
   const some = names.length < total ? `${names.length} of ${total} samples, evenly spaced, are shown. ` : "";
-  document.getElementById("samples-note").textContent = `${some}The share of a component in a sample is its part of the sum of the fit; the shares of a sample sum to one. `
+  document.getElementById("samples-note").textContent = `${some}The share of signal of a component is its part of the sum of the fit of a sample; the shares of a sample sum to one. `
     + `Samples are sorted ${groups ? "by group, then " : ""}by their largest component. Click on one to see it below.`;
   const components = view.components.map((_, index) => String(index + 1)), shapes = [], annotations = [];
   let start = 0;

@@ -56,7 +56,7 @@ function fromPage(figure) {
     [width, height] = [Number(inner.getAttribute("width")), Number(inner.getAttribute("height"))];
     body = [...inner.childNodes].map(xml).join("");
   } else {
-    const side = 170, gap = 14, columns = Math.min(shown.components.length, 6), cells = shown.components.map(cardCell), tall = Math.max(...cells.map((cell) => cell.height));
+    const side = 170, gap = 14, parts = figure.id === "cards" ? shown.components : contents.materials, columns = Math.min(parts.length, 6), cells = parts.map(cardCell), tall = Math.max(...cells.map((cell) => cell.height));
     [width, height] = [columns * (side + gap) + gap, Math.ceil(cells.length / columns) * (tall + gap) + gap];
     body = cells.map((cell, index) => `<g transform="translate(${gap + (index % columns) * (side + gap)},${gap + Math.floor(index / columns) * (tall + gap)})">${cell.svg}</g>`).join("");
   }
@@ -71,7 +71,7 @@ function xml(part) {
 }
 
 function cardCell(component, index) {
-  const side = 170, text = colour("--text"), own = colour(component.colour), [rows, columns] = contents.form.shape || [1, 1], high = side * rows / columns;
+  const side = 170, text = colour("--text"), own = colour(component.colour || `--c${index % COLOURS}`), [rows, columns] = contents.form.shape || [1, 1], high = side * rows / columns;
   let y = 16, svg = `<text y="12" fill="${text}" font-weight="bold">${index + 1}</text>`;
   if (component.fraction !== undefined) svg += `<text x="${side}" y="12" fill="${text}" text-anchor="end">${percent(component.fraction)}</text>`;
   svg += `<rect y="${y}" width="${side}" height="3" fill="${own}"/>`;
@@ -83,7 +83,7 @@ function cardCell(component, index) {
     svg += `<polyline fill="none" stroke="${own}" stroke-width="1.5" points="${heights.map((h, i) => `${(side * i / (heights.length - 1 || 1)).toFixed(1)},${(y + 80 - 78 * h).toFixed(1)}`).join(" ")}"/>`;
     y += 90;
   }
-  if (component.map) picture(component[picked("maps")], 'filter="url(#viridis)"');
+  if (component.map) picture(component[picked("maps")] || component.map, 'filter="url(#viridis)"');
   for (const [name, score] of component[picked("order")] || []) {
     svg += `<rect y="${y}" width="${(side * score).toFixed(1)}" height="15" fill="${own}" fill-opacity="0.22"/><text x="3" y="${y + 12}" fill="${text}">${plain(name.length > 26 ? `${name.slice(0, 25)}…` : name)}</text>`;
     y += 17;

@@ -72,5 +72,5 @@ function dark() {
 function describeNode(view, component, index) {
   const words = component.by_specificity ? `: ${component.by_specificity.slice(0, 6).map(([name]) => name).join(", ")}` : component.peak !== undefined ? `: maximum at ${format(component.peak)}` : "";
   const from = component.parent === undefined ? "" : `; below component ${component.parent + 1} (cosine ${component.similarity.toFixed(2)})`;
-  return `Rank ${view.rank}, component ${index + 1}${words}${component.fraction === undefined ? "" : `; ${percent(component.fraction)} of the energy`}${from}`;
+  return `Rank ${view.rank}, component ${index + 1}${words}${component.fraction === undefined ? "" : `; ${percent(component.fraction)}`}${from}`;
 }
