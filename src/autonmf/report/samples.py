@@ -9,7 +9,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.presentation import Presentation
-from autonmf.report.components import sample_fractions
+from autonmf.report.components import signal_shares
 from autonmf.report.result import Factors
 
 MAX_SHOWN = 300
@@ -64,11 +64,11 @@ class Samples:
         if factors.U is None:
             return {}
         H = np.asarray(factors.V.T, dtype=float)
-        shares = sample_fractions(np.asarray(factors.U[self.shown]), H)
+        shares = signal_shares(np.asarray(factors.U[self.shown]), H)
         steps = np.rint(np.clip(shares, 0.0, 1.0) * LEVELS).astype(np.uint8)
         view: dict[str, Any] = {"shares": b64encode(steps.T.tobytes()).decode("ascii")}
         if self.groups is not None:
-            whole = sample_fractions(np.asarray(factors.U), H)
+            whole = signal_shares(np.asarray(factors.U), H)
             sums = [np.bincount(self.groups, column) for column in whole.T]
             view["by_group"] = (np.array(sums) / np.bincount(self.groups)).round(4).tolist()
         return view
