@@ -5,6 +5,7 @@ Those of real scenes need their files in the data home (docs/data.md) and are le
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -18,6 +19,7 @@ from autonmf import AutoNMF, unmix
 from autonmf.datasets import (
     DataUnavailableError,
     fetch_jasper_ridge,
+    fetch_pbmc3k,
     fetch_samson,
     load_swimmer,
     make_low_rank,
@@ -69,6 +71,22 @@ def readme() -> None:
     figure.savefig(IMAGES / "readme.png", dpi=110)
 
 
+def stability() -> None:
+    X, _, _ = make_low_rank(200, 120, rank=6, noise=0.3, random_state=0)
+    model = AutoNMF(random_state=0).fit(X)
+    figure, axes = plt.subplots(2, 1, figsize=(8, 5.4), layout="constrained")
+    for ax, rank in zip(axes, (6, 9), strict=True):
+        model.at_rank(rank, X).component_stability(X).plot(ax)
+    figure.savefig(IMAGES / "stability.png", dpi=110)
+
+
+def tree(cells):
+    """The tree of cells up to rank 12."""
+    path = AutoNMF(random_state=0).fit(cells.X).path_
+    display = path.tree(12).plot(feature_names=cells.feature_names, top_by="specificity")
+    display.figure_.savefig(IMAGES / "tree.png", dpi=110)
+
+
 def match(spectra, weights, scene):
     """Spectra and weights in the order of the reference materials."""
     cosines = unit_columns(scene.V).T @ unit_columns(spectra.T)
@@ -116,8 +134,14 @@ def unmixing(scene):
 
 if __name__ == "__main__":
     readme()
-    for fetch in (fetch_samson, fetch_jasper_ridge):
+    stability()
+    pictures = (
+        (tree, partial(fetch_pbmc3k, normalize=True)),
+        (unmixing, fetch_samson),
+        (unmixing, fetch_jasper_ridge),
+    )
+    for draw, fetch in pictures:
         try:
-            unmixing(fetch(download=False))
+            draw(fetch(download=False))
         except DataUnavailableError as error:
             print(f"left out: {error}")

@@ -29,6 +29,7 @@ LAYERS = (
     ("report",),  # the page
     ("unmixing",),  # materials of spectral images
     ("_callbacks", "saving"),  # progress of a fit; models in files
+    ("stability",),  # how well components are found again
     ("fit", "baselines"),  # the whole job; what we compare with
     ("selection",),  # from evidence to a rank
     ("path",),  # the search

@@ -218,6 +218,7 @@ def test_a_fit_warns_where_the_rank_is_uncertain(make: Callable[[int], np.ndarra
         told = [w for w in caught if w.category is UncertainRankWarning]
         assert len(told) == 1
         assert format_intervals(model.rank_estimate_.plausible) in str(told[0].message)
+        assert "path_.tree() shows which component splits at each rank" in str(told[0].message)
         assert told[0].filename == __file__  # the caller's line, not one of scikit-learn's
 
 
