@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -111,6 +111,7 @@ def test_degenerate_cases_are_as_near_as_can_be(case: str) -> None:
     assert (distances(X, A, E) <= distances(X, best, E) + 1e-8).all()
 
 
+@settings(deadline=None)
 @given(st.integers(1, 7), st.integers(1, 9), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-3, 1.0]))
 def test_optimality_conditions(r: int, m: int, seed: int, noise: float) -> None:
     """The gradient is smallest, and the same, on the weights that are not zero."""
