@@ -381,7 +381,8 @@ def test_the_residual_has_coordinates(spectra: Any, fitted: AutoNMF, low_rank: n
 
 
 def saved(page: Any, button: str) -> tuple[str, bytes]:
-    """What a button saves: name and content."""
+    """What a button saves: name and content. Chromium drops downloads that follow too fast."""
+    page.page.wait_for_timeout(150)
     with page.page.expect_download() as download:
         page.page.locator(button).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()

@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_options, option_name
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
@@ -169,7 +169,7 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
 
 def _write_loading(source: Input) -> tuple[str, ...]:
     from_stream = source.file == STREAM
-    given = {"variable": source.var, "header": source.header, "labels": source.labels}
+    given: dict[str, Any] = {"variable": source.var, "header": source.header, "labels": source.labels}
     given["annotations"] = source.annotation_names or None
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     file = "sys.stdin.buffer" if from_stream else repr(str(source.file))

@@ -107,7 +107,7 @@ def read_matrix(
     ([[1.0, 2.0], [3.0, 4.0]], ['g1', 'g2'], ['a', 'b'])
     """
     given = {"variable": variable, "header": header, "labels": labels}
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if annotations:
         options["annotations"] = [annotations] if isinstance(annotations, str) else list(annotations)
     if isinstance(file, str | os.PathLike):

@@ -146,8 +146,8 @@ PARTS_OF_10X = {f"matrix/{name}" for name in ("barcodes", "data", "indices", "in
 def _load_10x(file: Path, group: Any) -> Table:
     """Load cells x genes, which are stored as the columns of genes x cells."""
     m, n = (int(length) for length in load_array(file, group["shape"]))
-    parts = (load_array(file, group[name]) for name in ("data", "indices", "indptr"))
-    X = make_compressed(*parts, (n, m), by_columns=False)
+    values, indices, indptr = (load_array(file, group[name]) for name in ("data", "indices", "indptr"))
+    X = make_compressed(values, indices, indptr, (n, m), by_columns=False)
     features = group.get("features/name")
     cells, genes = (
         [as_text(name) for name in load_array(file, names)] if names is not None else None
@@ -166,7 +166,8 @@ def read_h5ad(file: Path, variable: str | None = None, annotations: Sequence[str
         raw = ["raw"] if is_group(content.get("raw")) and "X" in content["raw"] else []
         others = [*layers, *raw]
         listed = f"choose one with --var NAME: {', '.join(others)}" if others else "it has no layers"
-        genes, notes = content.get("var"), ()
+        genes = content.get("var")
+        notes: tuple[str, ...] = ()
         if variable in (None, "X"):
             matrix = content.get("X")
             if matrix is None or as_text(matrix.attrs.get("encoding-type", "")) == "null":

@@ -108,7 +108,7 @@ def place_in_tree(result: Result) -> dict[int, list[dict[str, Any]]]:
     above: Array | None = None
     for rank, order in orders.items():
         here = tree.at_rank(rank)
-        places = [{"branch": int(here["branch"][i])} for i in order]
+        places: list[dict[str, Any]] = [{"branch": int(here["branch"][i])} for i in order]
         if above is not None:
             number = np.argsort(above)  # of each component of the smaller rank
             for place, i in zip(places, order, strict=True):

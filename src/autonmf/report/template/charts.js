@@ -165,9 +165,7 @@ function drawSamples(view) {
 async function drawResidual(view) {
   document.getElementById("fit-map").hidden = !view.residual;
   if (!view.residual) return;
-  const image = new Image(), canvas = document.createElement("canvas"), side = contents.form.blocks[view.detail] || 1;
-  image.src = png(view.residual);
-  await image.decode();
+  const image = await loadImage(png(view.residual)), canvas = document.createElement("canvas"), side = contents.form.blocks[view.detail] || 1;
   if (shown !== view) return;
   canvas.width = image.naturalWidth;
   canvas.height = image.naturalHeight;

@@ -21,6 +21,14 @@ function addSaveButtons() {
   document.getElementById("tables-note").textContent = said.join(" ");
 }
 
+function loadImage(source) {
+  return new Promise((done) => {
+    const image = new Image();
+    image.onload = () => done(image);
+    image.src = source;
+  });
+}
+
 function save(name, blob) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
@@ -31,9 +39,7 @@ async function saveFigure(figure, format) {
   const name = `${figure.dataset.figure}-rank-${shown.rank}.${format}`;
   const made = figure.classList.contains("js-plotly-plot") ? await fromPlot(figure) : fromPage(figure);
   if (format === "svg") return save(name, new Blob([made.svg], { type: "image/svg+xml" }));
-  const image = new Image(), canvas = document.createElement("canvas");
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(made.svg)}`;
-  await image.decode();
+  const image = await loadImage(`data:image/svg+xml;charset=utf-8,${encodeURIComponent(made.svg)}`), canvas = document.createElement("canvas");
   canvas.width = 2 * made.width;
   canvas.height = 2 * made.height;
   const context = canvas.getContext("2d");
