@@ -7,7 +7,7 @@ materials. Unmixing estimates the spectra of the materials and their abundances 
 of materials is usually unknown.
 
 .. image:: /examples/images/sphx_glr_plot_2_unmixing_002.png
-   :alt: what the last lines of this page draw
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 2

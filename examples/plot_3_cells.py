@@ -6,7 +6,7 @@ A gene programme is a set of genes that are active together, and each cell uses 
 both the genes of each programme and the cells that use it.
 
 .. image:: /examples/images/sphx_glr_plot_3_cells_002.png
-   :alt: what the last lines of this page draw
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 2

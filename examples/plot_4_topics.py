@@ -6,7 +6,7 @@ A document is about a few topics, and a topic is described by its words. The dat
 tf-idf weights.
 
 .. image:: /examples/images/sphx_glr_plot_4_topics_002.png
-   :alt: what the last lines of this page draw
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -6,7 +6,7 @@ NMF became known for decomposing faces into parts, because nonnegative component
 are also an example of data without a true number of parts.
 
 .. image:: /examples/images/sphx_glr_plot_5_faces_003.png
-   :alt: what the last lines of this page draw
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 3

@@ -6,7 +6,7 @@ The spectrogram of a solo instrument is approximately a sum over notes, each the
 loudness over time. NMF separates the notes, and the rank is the number of different notes.
 
 .. image:: /examples/images/sphx_glr_plot_6_audio_003.png
-   :alt: what the last lines of this page draw
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 3
