@@ -16,7 +16,7 @@ from autonmf.data.noise import WhitenedSpectrum
 class PathPoint:
     """The best solution found at one rank: X ≈ U Vᵀ."""
 
-    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖
+    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖ after the known ones
     V: Array  # m x rank
     loss: float  # for example ½‖X - UVᵀ‖²
     lam: float  # the λ at which the path reached it
@@ -56,6 +56,7 @@ class Evidence:
     whitened: WhitenedSpectrum  # of X with noise of unit variance
     complete: bool = True  # False if the path was interrupted
     all_known: bool = True  # False if entries are missing, or count with weights of their own
+    n_known: int = 0  # known components: the spectrum is what they explain, then σ² of Y beyond them
 
 
 def not_visited(rank: Any, ranks: list[int]) -> ValueError:
@@ -82,6 +83,7 @@ class RankPath:
     complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
     evidence: Evidence | None = None  # of a path that followed the equilibrated X
+    n_known: int = 0  # known components: the first of every point, as they were given
 
     @property
     def ranks(self) -> Array:

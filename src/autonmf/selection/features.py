@@ -58,14 +58,15 @@ LEAST_FALL = 0.2
 """The fall at the first rank that may leave nothing but noise is at least this: it breaks ties."""
 
 FIRST = 10.0
-"""The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away."""
+"""The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away. Also
+that before known components: these are taken to be in X."""
 
 LAG = 2.0
 """Drops up to this many times the next squared singular value come from solutions that are rough."""
 
 
 class Features(NamedTuple):
-    """One row for each rank from one to the largest visited."""
+    """One row for each rank from one, or the number of known components, to the largest visited."""
 
     rank: Array
     loss: Array  # the fraction of ‖Y‖² that is not explained, never increasing
@@ -78,19 +79,21 @@ class Features(NamedTuple):
 
 
 def compute_features(evidence: Evidence) -> Features:
-    """The features of every rank."""
-    largest = int(evidence.ranks[-1])
+    """The features of every rank; known components together count as the first one."""
+    before = max(evidence.n_known - 1, 0)
+    ranks = evidence.ranks - before
+    largest = int(ranks[-1])
     spectrum = np.pad(evidence.spectrum, (0, largest + 2))
-    losses = _losses(evidence.ranks, evidence.losses, spectrum)
+    losses = _losses(ranks, evidence.losses, spectrum)
     drops = -np.diff(losses)
     noise_ratios = _noise_ratios(evidence, drops, spectrum)
     before, after = noise_ratios[:-1], noise_ratios[1:]
     return Features(
-        rank=np.arange(1, largest + 1),
+        rank=np.arange(before + 1, before + largest + 1),
         loss=np.maximum(losses[1:-1], 0.0),
         drop=drops[:-1],
         drop_ratio=_drop_ratios(drops, spectrum),
-        elbow=_elbow_fits(drops[:-1], evidence.ranks),
+        elbow=_elbow_fits(drops[:-1], ranks),
         noise_ratio=after,
         noise_ratio_before=before,
         fall=_falls(before, after),
@@ -121,12 +124,13 @@ def _drop_ratios(drops: Array, spectrum: Array) -> Array:
 def _noise_ratios(evidence: Evidence, drops: Array, spectrum: Array) -> Array:
     """The noise ratio after k = 0, 1, ..., up to the largest rank."""
     largest = len(drops) - 1
-    ratios = np.pad(evidence.whitened.ratios, (0, largest + 1))[: largest + 1]
+    ratios, known = evidence.whitened.ratios, evidence.n_known > 0
+    ratios = np.pad(np.append(FIRST, ratios) if known else ratios, (0, largest + 1))[: largest + 1]
     if evidence.whitened.clipped:
         ratios[0] = max(ratios[0], FIRST)
     if not evidence.all_known:  # drops of known entries and the spectrum of completed ones do not compare
         return ratios
-    first = evidence.whitened.count_above()
+    first = evidence.whitened.count_above() + known
     k = np.arange(1, largest + 1)
     lag = drops[1:] / np.maximum(spectrum[1 : largest + 1], NEGLIGIBLE) / LAG
     ratios[1:] = np.where((k >= first) & (k < HIGH_RANK), np.maximum(ratios[1:], lag), ratios[1:])
