@@ -20,6 +20,7 @@ COMMANDS = {
         "rank_benchmark.consistency",
         "whether the rank depends on the seed, or on the order of X",
     ),
+    "known": ("rank_benchmark.known", "known components: how many others are found, with half of them given"),
     "fit-rule": ("rank_benchmark.fit_rule", "fit the weights of the default rule again"),
     "speed": ("speed.timings", "how long a fit takes, beside one of scikit-learn at the known rank"),
     "kernels": ("speed.timings", "how long one sweep over a factor takes"),

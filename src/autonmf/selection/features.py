@@ -80,8 +80,8 @@ class Features(NamedTuple):
 
 def compute_features(evidence: Evidence) -> Features:
     """The features of every rank; known components together count as the first one."""
-    before = max(evidence.n_known - 1, 0)
-    ranks = evidence.ranks - before
+    first = max(evidence.n_known, 1)
+    ranks = evidence.ranks - (first - 1)
     largest = int(ranks[-1])
     spectrum = np.pad(evidence.spectrum, (0, largest + 2))
     losses = _losses(ranks, evidence.losses, spectrum)
@@ -89,7 +89,7 @@ def compute_features(evidence: Evidence) -> Features:
     noise_ratios = _noise_ratios(evidence, drops, spectrum)
     before, after = noise_ratios[:-1], noise_ratios[1:]
     return Features(
-        rank=np.arange(before + 1, before + largest + 1),
+        rank=np.arange(first, first + largest),
         loss=np.maximum(losses[1:-1], 0.0),
         drop=drops[:-1],
         drop_ratio=_drop_ratios(drops, spectrum),
