@@ -250,6 +250,7 @@ def _project(opened: OpenedData, V: Array, options: PathOptions) -> tuple[Any, A
     dtype = opened.data.dtype
     known = find_known(opened, options)
     if known is not None:
+        V = np.array(V, dtype=dtype, order="F")  # the polish may be in single precision
         V[:, : options.n_known] = known
     with one_pool():
         W, loss = options.loss.project(opened.data, V)

@@ -172,6 +172,23 @@ def project_out(leading: Compressed, known: Array) -> Compressed:
     return Compressed(leading.L, leading.R - basis @ (basis.T @ leading.R), leading.squared_norm())
 
 
+def measure_known(leading: Compressed, known: Array) -> Array:
+    r"""By how much each known component lowers the loss, as fractions of ‖X‖², decreasing; only those in X.
+
+    With K the components as columns and :math:`G = K^\top K`, least squares without component j leave
+    :math:`\|XKG^{-1}e_j\|^2/(G^{-1})_{jj}` more than with it. A component that lowers the loss by no more than
+    noise would let it is not in X.
+    """
+    (n, m), columns = leading.shape, known / np.linalg.norm(known, axis=0)
+    inverse = np.linalg.pinv(columns.T @ columns)
+    weights = leading.R.T @ columns @ inverse
+    energy = leading.squared_norm()
+    left = energy - float(np.square(project_out(leading, known).R - leading.R).sum())
+    noise = left / max(m - columns.shape[1], 1) * (1.0 + 3.0 * np.sqrt(2.0 / n))
+    drops = np.square(weights).sum(axis=0) / inverse.diagonal()
+    return np.sort(drops[drops > noise])[::-1] / energy
+
+
 def _beyond_known(data: Data, found: _Whitened, known: Array | None) -> WhitenedSpectrum:
     """The spectrum of Z, or of Z (I - P) where components of X are known."""
     if known is None or not known.shape[1]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ class Evidence:
     complete: bool = True  # False if the path was interrupted
     all_known: bool = True  # False if entries are missing, or count with weights of their own
     n_known: int = 0  # known components: the spectrum is what they explain, then σ² of Y beyond them
+    known_drops: Array = field(default_factory=partial(np.zeros, 0))  # by how much those in Y lower the loss
 
 
 def not_visited(rank: Any, ranks: list[int]) -> ValueError:

@@ -18,7 +18,7 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf.data import OpenedData, Scaling, as_rows
 from autonmf.data.factors import as_factor, scale_rows
-from autonmf.data.noise import EXACT, WhitenedSpectrum, project_out, whiten
+from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
@@ -38,6 +38,7 @@ class Spectra(NamedTuple):
     first: float  # σ₁² of Y, as a fraction of ‖Y‖²
     of_Y: Array  # what a rule looks at, as fractions of ‖Y‖²
     whitened: WhitenedSpectrum  # of X with noise of unit variance
+    known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
 
 
 LAGS = 1.2
@@ -385,9 +386,11 @@ def _find_spectra(
     for solution in [None] if view.scaled.complete else solutions:
         filled = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
         Y, leading, known = view.lead(filled, rank, rng)
-        of_Y = leading.spectrum
-        beyond = project_out(leading, known).spectrum if view.n_fixed else of_Y
-        found.append(Spectra(float(of_Y[0]), beyond, whitened or whiten(Y, leading, known)))
+        of_Y, drops = leading.spectrum, np.zeros(0)
+        first = float(of_Y[0])
+        if view.n_fixed:
+            of_Y, drops = project_out(leading, known).spectrum, measure_known(leading, known)
+        found.append(Spectra(first, of_Y, whitened or whiten(Y, leading, known), drops))
         fewest = min(spectra.whitened.count_above() for spectra in found)
         if solution and fewest + view.n_fixed <= solution.rank:
             break
@@ -401,7 +404,7 @@ def _make_result(
     """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
     solutions, evidence = walked.solutions(), None
     if spectra is not None:
-        _, spectrum, whitened = spectra
+        _, spectrum, whitened, known_drops = spectra
         unit = view.energy
         if not options.loss.equilibrates:
             unit /= max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
@@ -416,8 +419,9 @@ def _make_result(
             losses[0] = 1.0 - spectrum[0]  # to the last digit
         ranks = np.array([solution.rank for solution in solutions])
         evidence = Evidence(
-            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, complete, n_fixed
-        )
+            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, complete, n_fixed,
+            known_drops,
+        )  # fmt: skip
     plain, weighted = view, None
     plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
     if view.scaling.is_uniform:

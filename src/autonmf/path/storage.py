@@ -162,6 +162,7 @@ def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
         "complete": evidence.complete,
         "all_known": evidence.all_known,
         "n_known": evidence.n_known,
+        "known_drops": evidence.known_drops.tolist(),
     }
 
 
@@ -181,6 +182,7 @@ def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
         complete=check_kind(fields["complete"], bool),
         all_known=check_kind(fields["all_known"], bool),
         n_known=check_count(fields.get("n_known", 0), 0),
+        known_drops=read_column(fields.get("known_drops", []), finite=True),
     )
 
 

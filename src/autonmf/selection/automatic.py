@@ -8,7 +8,8 @@ each within the limits below, and the probability of k is proportional to :math:
 decides where noise begins at some rank; where it does not, drop ratio and elbow fit do, and never surely. The
 weights are those of a conditional logit model fitted to data of known rank; docs/selection.md tells how, and
 on what. The drop ratio of rank one says nothing: there always is a first component. With known components
-(`autonmf.model.known`) these together take its place, and the rule says how many the data need beyond them.
+(`autonmf.model.known`) these together take its place, and the rule says how many the data need beyond them;
+their drop ratio is that of the weakest one that is in X.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def feature_columns(features: Features) -> Array:
             np.minimum(features.fall, MAX_FALL),
         ]
     )
-    columns[0, 0] = 0.0
+    if not features.n_known:
+        columns[0, 0] = 0.0
     return columns
 
 
@@ -136,11 +138,12 @@ def _why(features: Features, best: int) -> str:
 
 def _why_beyond(features: Features, best: int) -> str:
     """One sentence on the number of components beyond the known ones, which is ``best``."""
-    n_known, noise_ratio, drop_ratio = features.rank[0], features.noise_ratio[best], features.drop_ratio[best]
-    ones = "one" if n_known == 1 else "ones"
+    n_known, noise_ratio, drop_ratio = features.n_known, features.noise_ratio[best], features.drop_ratio[best]
+    those = "the known one" if n_known == 1 else f"the {n_known} known ones"
     if len(features.rank) == 1:
-        return f"the path has only the {n_known} known {ones}"
-    beyond = f"{best or 'no'} component{'' if best == 1 else 's'} beyond the {n_known} known {ones}"
+        return f"the path has only {those}"
+    number = {0: "no component", 1: "one component"}.get(best, f"{best} components")
+    beyond = f"{number} beyond {those}"
     if best == 0 and not features.drop[1:].max() > 0.0:
         return f"{beyond}: none lowers the loss"
     like_noise = noise_ratio <= NOISE_LIMIT

@@ -76,16 +76,23 @@ class Features(NamedTuple):
     noise_ratio: Array
     noise_ratio_before: Array
     fall: Array
+    n_known: int = 0
 
 
 def compute_features(evidence: Evidence) -> Features:
-    """The features of every rank; known components together count as the first one."""
+    """The features of every rank.
+
+    Known components together count as the first one. Its drop is the smallest that one of them brings; the
+    elbow is looked for in the drops of all of them and of the others.
+    """
     first = max(evidence.n_known, 1)
     ranks = evidence.ranks - (first - 1)
     largest = int(ranks[-1])
     spectrum = np.pad(evidence.spectrum, (0, largest + 2))
     losses = _losses(ranks, evidence.losses, spectrum)
-    drops = -np.diff(losses)
+    drops, known = -np.diff(losses), evidence.known_drops
+    if evidence.n_known:
+        drops[0] = known[-1] if known.size else 0.0
     noise_ratios = _noise_ratios(evidence, drops, spectrum)
     before, after = noise_ratios[:-1], noise_ratios[1:]
     return Features(
@@ -93,11 +100,26 @@ def compute_features(evidence: Evidence) -> Features:
         loss=np.maximum(losses[1:-1], 0.0),
         drop=drops[:-1],
         drop_ratio=_drop_ratios(drops, spectrum),
-        elbow=_elbow_fits(drops[:-1], ranks),
+        elbow=_elbow_fits(*_prepend_known(known, drops[:-1], ranks))[-largest:],
         noise_ratio=after,
         noise_ratio_before=before,
         fall=_falls(before, after),
+        n_known=evidence.n_known,
     )
+
+
+def _prepend_known(known: Array, drops: Array, ranks: Array) -> tuple[Array, Array]:
+    """Drops and ranks with those of the known components before them, instead of the first drop.
+
+    On a path without known components drops decrease. Those up to the last one that is larger than that of a
+    known component are therefore sorted.
+    """
+    if not known.size:
+        return drops, ranks
+    every, larger = np.append(known, drops[1:]), np.flatnonzero(drops[1:] > known[-1])
+    count = len(known) + (int(larger[-1]) + 1 if larger.size else 0)
+    every[:count] = np.sort(every[:count])[::-1]
+    return every, np.append(np.arange(1, len(known)), ranks + len(known) - 1)
 
 
 def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
