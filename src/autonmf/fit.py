@@ -13,7 +13,7 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
 from autonmf.data import OpenedData, looks_like_counts
-from autonmf.data.factors import RemoteFactor, as_factor, scale_rows, sum_rows
+from autonmf.data.factors import RemoteFactor, as_factor, take_columns
 from autonmf.data.noise import whiten_counts
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
@@ -49,6 +49,9 @@ COUNTS = (
     "with least squares, the largest entries dominate"
 )
 """Advice where counts are fitted with least squares."""
+
+MUCH = 20.0
+"""A known component without which the loss rises by more than this multiple of what noise would do is used."""
 
 CHEAP_ITERATIONS = 100
 """Maximum number of iterations on the compression, before the polish on X itself."""
@@ -133,7 +136,7 @@ def factorise(
         on_polish(int(point.V.shape[1]))
     polished = polish(found.view, point.U, point.V, options)
     W, H, loss = _project(opened, _pad(polished.V, n_components), options)
-    unused = _find_unused(opened, W, H, loss, options) if options.n_known else ()
+    unused = _find_unused(opened, found.view, polished, loss, options) if options.n_known else ()
     if estimate is not None and unused:
         estimate = replace(estimate, warnings=(*estimate.warnings, *describe_unused(unused)))
     return Factorisation(
@@ -263,34 +266,41 @@ def _project(opened: OpenedData, V: Array, options: PathOptions) -> tuple[Any, A
     return W, np.ascontiguousarray(V.T, dtype=dtype), loss
 
 
-def _find_unused(opened: OpenedData, W: Any, H: Array, loss: float, options: PathOptions) -> tuple[int, ...]:
+def _find_unused(
+    opened: OpenedData, view: View, polished: Polished, loss: float, options: PathOptions
+) -> tuple[int, ...]:
     r"""The known components without which X would be fitted as well, from 0.
 
     Weights of a component that is not in X follow the noise. Without them the loss rises by
     :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and the
-    variance :math:`\tfrac5{16}\sigma^4`, where σ² is the loss per degree of freedom, times two. A rise of up
-    to three standard deviations more than the mean is that of noise.
+    variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up to
+    three standard deviations more than the mean is that of noise. Components that are not known are polished
+    again without it, because they may have left something to it.
     """
-    (n, m), rank = opened.data.shape, len(H)
-    sums = np.asarray(sum_rows(_column_sums, W)) * H.sum(axis=1, dtype=np.float64)
+    (n, m), (U, V) = opened.data.shape, polished[:2]
+    rank, known = V.shape[1], find_known(opened, options)
+    assert known is not None
     variance = 2.0 * loss / max((n - rank) * (m - rank), 1)
     most = variance * (0.25 * n + 3.0 * np.sqrt(0.3125 * n))
     unused = []
-    for index in range(options.n_known):
-        if sums[index] * rank > sums.sum():  # more than the mean: certainly used
-            continue
-        others = np.asfortranarray(np.delete(H, index, axis=0).T)
-        if opened.weighted:
-            others = scale_rows(others, 1.0 / opened.scaling.b)
-        with one_pool():
-            rise = options.loss.project(opened.data, others).loss - loss if len(H) > 1 else np.inf
+    for index in range(options.n_known if rank > 1 else 0):
+        others, fewer = np.arange(rank) != index, np.delete(known, index, axis=1)
+        start = take_columns(U, others), take_columns(V, others)
+        rise = _evaluate(opened, fewer, start[1], options) - loss
+        if most < rise <= MUCH * most and rank > options.n_known:
+            again = polish(replace(view, known=fewer), *start, options)
+            rise = _evaluate(opened, fewer, again.V, options) - loss
         if rise <= most:
             unused.append(index)
     return tuple(unused)
 
 
-def _column_sums(W: Array) -> Array:
-    return np.asarray(W.sum(axis=0, dtype=np.float64))
+def _evaluate(opened: OpenedData, known: Array, V: Array, options: PathOptions) -> float:
+    """The loss of components of the opened data, the first of which are known."""
+    V = np.array(V, dtype=opened.data.dtype, order="F")
+    V[:, : known.shape[1]] = known
+    with one_pool():
+        return options.loss.project(opened.data, V).loss
 
 
 def describe_unused(unused: tuple[int, ...]) -> tuple[str, ...]:
