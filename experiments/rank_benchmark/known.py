@@ -1,4 +1,4 @@
-"""Known components: is the number of the others right where some of the true ones are given?
+"""Known components: how often the number of the others is right where some of the true ones are given.
 
     python -m experiments known                     # five final matrices of each family
     python -m experiments known --seeds 0 1 2       # other matrices

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
+from autonmf._warnings import warn
 from autonmf.data import OpenedData, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor, take_columns
 from autonmf.data.noise import whiten_counts
@@ -51,7 +51,7 @@ COUNTS = (
 """Advice where counts are fitted with least squares."""
 
 MUCH = 20.0
-"""A known component without which the loss rises by more than this multiple of what noise would do is used."""
+"""A known component is used if the loss rises by more than so many times what noise explains without it."""
 
 CHEAP_ITERATIONS = 100
 """Maximum number of iterations on the compression, before the polish on X itself."""
@@ -272,9 +272,9 @@ def _find_unused(
     r"""The known components without which X would be fitted as well, from 0.
 
     Weights of a component that is not in X follow the noise. Without them the loss rises by
-    :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and the
-    variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up to
-    three standard deviations more than the mean is that of noise. Components that are not known are polished
+    :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and
+    the variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up
+    to three standard deviations more than the mean is that of noise. Components that are not known are polished
     again without it, because they may have left something to it.
     """
     (n, m), (U, V) = opened.data.shape, polished[:2]
@@ -334,8 +334,8 @@ def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, i
         )
     if n_components < options.n_known:
         raise ValueError(
-            f"n_components={n_components} is less than the {options.n_known} known components, which it counts "
-            "too: raise it, or leave some of them out"
+            f"n_components={n_components} is less than the {options.n_known} known components, which it "
+            "counts too: raise it, or leave some of them out"
         )
     first = options.max_rank
     if first is None and isinstance(options.init, str):
@@ -352,11 +352,9 @@ def _nearest_point(found: SearchResult, n_components: int) -> PathPoint:
     largest = found.ranks[-1]
     if largest >= n_components:
         return found.at_rank(n_components)
-    warnings.warn(
+    warn(
         f"{n_components - largest} of the {n_components} components vanished on the path and are zero; "
-        "to get more components, raise max_rank or try another random_state",
-        UserWarning,
-        stacklevel=4,
+        "to get more components, raise max_rank or try another random_state"
     )
     return found.at_rank(largest)
 

@@ -36,8 +36,8 @@ class SavingMixin:
         Notes
         -----
         Objects are not saved. A ``solver`` or ``init`` that is not a name is loaded as "given", which `fit`
-        refuses: set it before fitting again. ``fixed_components`` are loaded as an array. A generator as ``random_state`` is loaded as None. Callbacks
-        and the settings of `set_output` are not saved.
+        refuses: set it before fitting again. Known components are loaded as an array. A generator as
+        ``random_state`` is loaded as None. Callbacks and the settings of `set_output` are not saved.
         """
         from sklearn.utils.validation import check_is_fitted
 

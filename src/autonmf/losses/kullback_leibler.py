@@ -273,7 +273,7 @@ class CountState:
 
         A is the second-order expansion of the loss between the two components and their merger. B is the same
         in the metric of the best fit of rank one, which knows what the other components explain. Where one of
-        the two is known, it takes over the rows of the other: the difference is :math:`s_k p_k(q_k-q_j)^\top`.
+        them, j, is known, it takes over the rows of the other: they differ by :math:`s_k p_k(q_k-q_j)^\top`.
         """
         tiny, n_fixed = np.finfo(np.float64).tiny, self.problem.n_fixed
         a, b = (np.maximum(_sums(factor), tiny) for factor in (self.U, self.V))

@@ -13,7 +13,6 @@ import numpy as np
 from autonmf._types import Array, Lazy
 from autonmf.data import Data, Scaling
 
-
 NONE = np.zeros((1, 0))
 """No known components; it may stand in for an array with any number of rows, as NumPy broadcasts it."""
 

@@ -1,7 +1,7 @@
 """Known components: rows of H that a caller gives, and that stay as they are.
 
-Inside, they are the first columns of V. Their number is ``n_fixed`` of a problem; sweeps over V leave them out,
-and mergers never change them. U is free everywhere: it carries the scale of a known component.
+Inside, they are the first columns of V. Their number is ``n_fixed`` of a problem; sweeps over V leave them
+out, and mergers never change them. U is free everywhere: it carries the scale of a known component.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ def find_names(table: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def check_known(given: Any, n_features: int, names: Any = None) -> Array:
+def check_known(given: Any, n_features: int, names: Any = None, own: list[str] | None = None) -> Array:
     """Known components as an array with a row for each (k x m), in the order of the features of X.
 
-    Columns are matched by name where both X and the known components have names, otherwise by position.
+    Columns are matched by name where both X (``names``) and the known components (``own``, by default those
+    of a data frame) have names, otherwise by position.
     """
     shape = np.shape(given)
     if len(shape) != 2 or shape[0] == 0:
         raise ValueError(
             f"fixed_components must be a matrix with a row for each known component, got shape {shape}"
         )
-    own = find_names(given)
+    own = find_names(given) if own is None else own
     try:
         rows = np.array(given.toarray() if hasattr(given, "toarray") else given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -98,7 +99,10 @@ def _list(names: list[str]) -> str:
 def _check_rows(rows: Array) -> None:
     """Refuse rows that are no components, or that are there twice."""
     for wrong, what in (
-        (~np.isfinite(rows).all(axis=1), "has entries that are not finite: known components must be complete"),
+        (
+            ~np.isfinite(rows).all(axis=1),
+            "has entries that are not finite: fill them, or leave it out",
+        ),
         ((rows < 0).any(axis=1), "has negative entries: known components must be nonnegative"),
         (~rows.any(axis=1), "is zero: leave it out"),
     ):
@@ -106,7 +110,9 @@ def _check_rows(rows: Array) -> None:
             raise ValueError(f"row {int(np.argmax(wrong)) + 1} of fixed_components {what}")
     peaks = rows.max(axis=1, keepdims=True)
     if peaks.max() > LARGEST or peaks.min() < 1 / LARGEST:
-        raise ValueError("fixed_components has rows that are too large or too small: divide them by their sums")
+        raise ValueError(
+            "fixed_components has too large or too small entries: divide rows by their sums"
+        )
     unit = rows / peaks
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     same = np.argwhere(np.triu(unit @ unit.T > 1.0 - SAME, 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Seed
+from autonmf._warnings import warn
 from autonmf.data.validation import MISSING
 from autonmf.losses import BETAS, FROBENIUS, LOSSES, MU, Loss
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Grid
@@ -109,15 +109,17 @@ class PathOptions:
         if self.grid != "exact":
             raise ValueError('the adaptive grid may drop known components; use grid="exact"')
         if not isinstance(self.make_solver(), Hals | CountDescent):
-            raise ValueError("the paper's solvers update every component; leave out solver, or fixed_components")
+            raise ValueError(
+                "the paper's solvers update all components; leave out solver or fixed_components"
+            )
         if not isinstance(self.init, str):
             raise ValueError(
                 "init=(U, V) sets every component; name an initial point, or leave out fixed_components"
             )
         if self.max_rank is not None and self.n_known > self.max_rank:
             raise ValueError(
-                f"there are {self.n_known} known components, more than max_rank={self.max_rank}, which counts "
-                "them too: raise max_rank"
+                f"there are {self.n_known} known components, more than max_rank={self.max_rank}, which "
+                "counts them too: raise max_rank"
             )
 
     def _check_loss(self) -> None:
@@ -207,11 +209,9 @@ class PathOptions:
             first = max(default_max_rank(shape), self.min_rank)
             first = max(first, min(self.n_known + ADDITIONAL, *shape)) if self.n_known else first
         if first > min(shape):
-            warnings.warn(
+            warn(
                 f"max_rank={first} is more than min(X.shape)={min(shape)}, which no nonnegative rank "
-                f"exceeds; the path starts at {min(shape)}",
-                UserWarning,
-                stacklevel=4,
+                f"exceeds; the path starts at {min(shape)}"
             )
             first = min(shape)
         if self.n_known > first:

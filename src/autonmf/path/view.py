@@ -107,9 +107,9 @@ class View:
 
     @cached_property
     def smallest(self) -> tuple[Any, Array, float]:
-        """The best factors of X' of the smallest rank, and their loss: the known components alone, or rank one.
+        """The best factors of X' of the smallest rank, and their loss: a global minimum.
 
-        Both are global minima.
+        The smallest rank is one, or that of the known components alone.
         """
         if not self.n_fixed:
             return self.rank_one
@@ -162,7 +162,7 @@ class View:
         return bool(abs(loss - true) > tolerance * (energy - true))
 
     def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed, Array]:
-        """What a rule looks at, its leading directions and known components: X', with missing entries filled in.
+        """What a rule looks at: X', with missing entries filled in, its leading directions, what is known of it.
 
         Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
         of counts then have comparable variances, and the first singular pair is the best fit of rank one.
