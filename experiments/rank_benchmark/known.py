@@ -58,9 +58,9 @@ def judge(instance: Instance, beta_loss: str, seed: int) -> Right:
         AutoNMF(fixed_components=known, beta_loss=beta_loss, random_state=0).fit(instance.X)
         for known in (None, H[half], H, more)
     ]
-    numbers = [model.n_components_ for model in models]
-    right = [number == wanted for number, wanted in zip(numbers, (rank, rank, rank, rank + 1), strict=True)]
-    return Right(*right, models[-1].unused_components_ == (rank,))
+    none, some, every, beside = (model.n_components_ for model in models)
+    reported = models[-1].unused_components_ == (rank,)
+    return Right(none == rank, some == rank, every == rank, beside == rank + 1, reported)
 
 
 def measure(seeds: Iterable[int]) -> list[tuple[str, str, list[Right]]]:

@@ -274,8 +274,8 @@ def _find_unused(
     Weights of a component that is not in X follow the noise. Without them the loss rises by
     :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and
     the variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up
-    to three standard deviations more than the mean is that of noise. Components that are not known are polished
-    again without it, because they may have left something to it.
+    to three standard deviations more than the mean is that of noise. Components that are not known are
+    polished again without it, because they may have left something to it.
     """
     (n, m), (U, V) = opened.data.shape, polished[:2]
     rank, known = V.shape[1], find_known(opened, options)

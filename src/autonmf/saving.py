@@ -71,7 +71,7 @@ class SavingMixin:
 
         def read(archive: storage.Archive, header: Any) -> Any:
             storage.check_format(header, FORMAT, VERSION)
-            model = cls()
+            model: Any = cls()
             _set_parameters(model, header["parameters"])
             for name, value in _read_attributes(archive, header).items():
                 setattr(model, name, value)

@@ -322,7 +322,7 @@ class Frobenius:
         """X, or a copy of its entries in single precision where it is sparse."""
         return as_single(data) if single else data
 
-    def pose(self, prepared: Data, **constants: float) -> Problem:
+    def pose(self, prepared: Data, **constants: Any) -> Problem:
         """Eq. (1) with the given μ and δ."""
         return Problem(prepared, **constants)
 

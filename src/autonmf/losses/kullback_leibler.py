@@ -361,7 +361,7 @@ class KullbackLeibler:
     def prepare(self, data: Data, *, single: bool) -> CountProblem:
         return CountProblem.of(data, np.float32 if single else np.float64)
 
-    def pose(self, prepared: CountProblem, **constants: float) -> CountProblem:
+    def pose(self, prepared: CountProblem, **constants: Any) -> CountProblem:
         """The problem; there is neither μ nor λ."""
         n_fixed = int(constants.get("n_fixed", 0))
         return prepared if prepared.n_fixed == n_fixed else replace(prepared, n_fixed=n_fixed)

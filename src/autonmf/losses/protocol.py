@@ -116,7 +116,7 @@ class Loss(Protocol):
     def prepare(self, data: Data, *, single: bool) -> Any:
         """X as the iterates read it, in single precision if that will do."""
 
-    def pose(self, prepared: Any, **constants: float) -> Any:
+    def pose(self, prepared: Any, **constants: Any) -> Any:
         """The problem that iterates solve: `Posed`. The first ``n_fixed`` columns of V stay as they are."""
 
     def initialize(

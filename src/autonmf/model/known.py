@@ -110,9 +110,7 @@ def _check_rows(rows: Array) -> None:
             raise ValueError(f"row {int(np.argmax(wrong)) + 1} of fixed_components {what}")
     peaks = rows.max(axis=1, keepdims=True)
     if peaks.max() > LARGEST or peaks.min() < 1 / LARGEST:
-        raise ValueError(
-            "fixed_components has too large or too small entries: divide rows by their sums"
-        )
+        raise ValueError("fixed_components has too large or too small entries: divide rows by their sums")
     unit = rows / peaks
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     same = np.argwhere(np.triu(unit @ unit.T > 1.0 - SAME, 1))

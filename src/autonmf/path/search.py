@@ -360,7 +360,8 @@ def find_known(opened: OpenedData, options: PathOptions) -> Array | None:
     """The known components in the units of the opened data, as columns."""
     if options.fixed_components is None:
         return None
-    return scale_rows(np.asarray(options.fixed_components, dtype=np.float64).T, 1.0 / opened.scaling.b)
+    rows = np.asarray(options.fixed_components, dtype=np.float64)
+    return np.asarray(scale_rows(rows.T, 1.0 / opened.scaling.b))
 
 
 def _warn_of_rising_losses() -> None:

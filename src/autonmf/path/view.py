@@ -67,13 +67,13 @@ class View:
 
     @property
     def n_fixed(self) -> int:
-        return self.fixed.shape[1]
+        return int(self.fixed.shape[1])
 
     def fix(self, U: Any, V: Array) -> tuple[Any, Array]:
         """Factors of X' with the known components as they are, after rounding elsewhere."""
         return replace_known(U, V, self.fixed.astype(V.dtype))
 
-    def pose(self, **constants: float) -> Any:
+    def pose(self, **constants: Any) -> Any:
         """The problem that a search solves."""
         return self.loss.pose(self.matrix, n_fixed=self.n_fixed, **constants)
 
@@ -162,7 +162,7 @@ class View:
         return bool(abs(loss - true) > tolerance * (energy - true))
 
     def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed, Array]:
-        """What a rule looks at: X', with missing entries filled in, its leading directions, what is known of it.
+        """What a rule looks at, X' with missing entries filled in; its leading directions, and what is known.
 
         Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
         of counts then have comparable variances, and the first singular pair is the best fit of rank one.
