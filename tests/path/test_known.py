@@ -171,9 +171,9 @@ def test_a_known_component_that_is_not_in_X_does_not_change_the_count(loss: str)
 
 def test_without_noise_nothing_is_left_beyond_the_known() -> None:
     X, _, V = make_low_rank(60, 40, rank=4, noise=0.0, random_state=0)
-    for given, beyond in ((4, 0), (2, 2)):
-        path = rank_path(X, fixed_components=V.T[:given], equilibrate=True, random_state=0)
-        assert select_rank(path, rule="auto").rank == given + beyond
+    for known in (V.T, V.T[:2]):
+        path = rank_path(X, fixed_components=known, equilibrate=True, random_state=0)
+        assert select_rank(path, rule="auto").rank == 4
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
@@ -222,6 +222,6 @@ def test_what_does_not_go_with_known_components(options: dict[str, Any], said: s
 def test_more_known_components_than_X_can_have() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(
-        ValueError, match="there are 7 known components, but X of shape .6, 9. cannot have more"
+        ValueError, match="there are 7 known components, but X of shape"
     ):
         rank_path(rng.random((6, 9)), fixed_components=rng.random((7, 9)))
