@@ -7,6 +7,10 @@ Half of the true components, drawn at random, are given as ``fixed_components``;
 answer is that nothing else is needed; then all of them and one that is not in X (the first one with its
 features in reverse order), where nothing else is needed either and only that one is to be reported as not
 used. Counts are fitted with both losses. The families are the signatures and the spectra of the benchmark.
+
+A second table is about simulated catalogues of mutations (`autonmf.datasets.fetch_signatures`), if
+AUTONMF_DATA names the folder with their files: every other signature is given, and the components beyond them
+are compared with the signatures that were not.
 """
 
 from __future__ import annotations
@@ -14,12 +18,15 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from autonmf import AutoNMF, UncertainRankWarning
+from autonmf.datasets import DataUnavailableError, fetch_signatures
+from autonmf.metrics import unit_columns
 from experiments.rank_benchmark.families import FINAL_SEEDS, Instance, choose_families
 from experiments.shared import print_table, say
 
@@ -36,6 +43,10 @@ FAMILIES = {
 """The losses that each family is fitted with."""
 
 COLUMNS = ("family", "loss", "matrices", "none given", "half given", "all given", "and one more", "reported")
+
+
+CATALOGUE_COLUMNS = ("catalogue", "signatures", "given", "others found", "of them true", "confidence")
+TRUE = 0.9  # cosine from which a component is a true signature, as in `experiments.rank_benchmark.signatures`
 
 
 class Right(NamedTuple):
@@ -83,10 +94,36 @@ def tabulate(rows: list[tuple[str, str, list[Right]]]) -> list[tuple[str, ...]]:
     ]
 
 
+def measure_catalogues() -> list[tuple[str, ...]]:
+    """What is found in the catalogues beside every other signature; nothing without their files."""
+    rows: list[tuple[str, ...]] = []
+    for kind, noise in product(("sbs", "indel"), ("moderate", "realistic")):
+        try:
+            catalogue = fetch_signatures(kind=kind, noise=noise)
+        except DataUnavailableError as error:
+            say(f"left out: {error}")
+            return []
+        H = np.asarray(catalogue.V).T
+        model = AutoNMF(fixed_components=H[::2], beta_loss="kullback-leibler", random_state=0).fit(
+            catalogue.X
+        )
+        others, known = H[1::2], len(H[::2])
+        cosines = unit_columns(model.components_[known:].T).T @ unit_columns(others.T)
+        true = int(np.count_nonzero(cosines.max(axis=0, initial=0.0) >= TRUE))
+        estimate = model.rank_estimate_
+        assert estimate is not None
+        found = f"{model.n_components_ - known} of {len(others)}"
+        sure = f"{estimate.confidence:.2f}"
+        rows.append((f"{kind}, {noise}", str(len(H)), str(known), found, str(true), sure))
+        say(f"{kind}, {noise}: {estimate.why}")
+    return rows
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("python -m experiments known", description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(FINAL_SEEDS), help="of the matrices")
+    parser.add_argument("--seeds", type=int, nargs="*", default=list(FINAL_SEEDS), help="of the matrices")
     options = parser.parse_args(arguments)
     for category in (UncertainRankWarning, ConvergenceWarning):
         warnings.simplefilter("ignore", category)
-    print_table(COLUMNS, tabulate(measure(options.seeds)))
+    print_table(COLUMNS, tabulate(measure(options.seeds)) if options.seeds else [])
+    print_table(CATALOGUE_COLUMNS, measure_catalogues())

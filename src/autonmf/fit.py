@@ -29,6 +29,7 @@ from autonmf.path import (
     prepare,
     search,
 )
+from autonmf.path.options import ADDITIONAL
 from autonmf.selection import RankEstimate, check_rule, choose_rank
 from autonmf.solvers import HIGH_RANK, Stopping, run
 
@@ -206,7 +207,8 @@ def _search_with_weights(
 
 def _rank_of_noise(ranks: list[int], options: PathOptions) -> int:
     """The rank whose residual is used to estimate the noise."""
-    return max(rank for rank in ranks if rank <= max(HIGH_RANK + options.n_known, ranks[0]))
+    most = max(HIGH_RANK, options.n_known + ADDITIONAL) if options.n_known else HIGH_RANK
+    return max(rank for rank in ranks if rank <= max(most, ranks[0]))
 
 
 class Polished(NamedTuple):

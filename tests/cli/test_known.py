@@ -16,7 +16,7 @@ NAMES = [f"f{j}" for j in range(20)]
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path, np.ndarray, np.ndarray]:
-    """A matrix with names, two of its four components with their columns in another order, and both as arrays."""
+    """A matrix with names, two of its four components with their columns reversed; both as arrays."""
     rng = np.random.default_rng(0)
     H = rng.gamma(0.3, 1.0, (4, 20)).round(6)
     X = rng.poisson(rng.gamma(0.5, 20.0, (80, 4)) @ H).astype(float)
@@ -61,7 +61,7 @@ def test_report(run, files) -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (NAMES[:-1] + ["g"], "no column for 'f19' and columns that X does not have: 'g'"),
+        ([*NAMES[:-1], "g"], "no column for 'f19' and columns that X does not have: 'g'"),
         (NAMES[:-1], "no column"),
     ],
 )

@@ -221,7 +221,5 @@ def test_what_does_not_go_with_known_components(options: dict[str, Any], said: s
 
 def test_more_known_components_than_X_can_have() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(
-        ValueError, match="there are 7 known components, but X of shape"
-    ):
+    with pytest.raises(ValueError, match="there are 7 known components, but X of shape"):
         rank_path(rng.random((6, 9)), fixed_components=rng.random((7, 9)))
