@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from autonmf import AutoNMF, UncertainRankWarning
 from autonmf.datasets import DataUnavailableError, fetch_signatures
+from autonmf.datasets.genomics import Kind, Noise
 from autonmf.metrics import unit_columns
 from experiments.rank_benchmark.families import FINAL_SEEDS, Instance, choose_families
 from experiments.shared import print_table, say
@@ -97,7 +98,9 @@ def tabulate(rows: list[tuple[str, str, list[Right]]]) -> list[tuple[str, ...]]:
 def measure_catalogues() -> list[tuple[str, ...]]:
     """What is found in the catalogues beside every other signature; nothing without their files."""
     rows: list[tuple[str, ...]] = []
-    for kind, noise in product(("sbs", "indel"), ("moderate", "realistic")):
+    kinds: tuple[Kind, ...] = ("sbs", "indel")
+    noises: tuple[Noise, ...] = ("moderate", "realistic")
+    for kind, noise in product(kinds, noises):
         try:
             catalogue = fetch_signatures(kind=kind, noise=noise)
         except DataUnavailableError as error:
