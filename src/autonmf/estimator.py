@@ -28,6 +28,7 @@ from autonmf.path import PathOptions, RankPath, find_loss, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.selection import UNCERTAIN, UncertainRankWarning
 from autonmf.solvers import Solver
+from autonmf.stability import ComponentStability, measure_stability
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
 
@@ -267,6 +268,59 @@ class AutoNMF(
                 other._set_factors(*refine(opened, self.path_, rank, options), polished=True)
         return other
 
+    def component_stability(
+        self,
+        X: Any,
+        n_resamples: int = 20,
+        random_state: Seed = 0,
+        sample_weight: Any = None,
+        weights: Any = None,
+    ) -> ComponentStability:
+        """How well each component is found again when the samples of X are drawn again.
+
+        Parameters
+        ----------
+        X, sample_weight, weights
+            What `fit` was given; X in memory.
+        n_resamples : int
+            Number of resamples: as many samples as X has, drawn with replacement. Each is factorised from a
+            random initial point of its own.
+        random_state : int, generator or None
+            Seed of the resamples and of their initial points.
+
+        Returns
+        -------
+        ComponentStability
+            A cosine with its interval for each component, intervals of its loadings, and the stability at
+            each rank up to five more than that of the model.
+
+        Examples
+        --------
+        >>> from autonmf import AutoNMF
+        >>> from autonmf.datasets import make_low_rank
+        >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
+        >>> stability = AutoNMF(random_state=0).fit(X).component_stability(X, n_resamples=5)
+        >>> bool(stability.stability.min() > 0.9)
+        True
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        if isinstance(X, Stored) or is_dask(X):
+            raise ValueError(
+                "component_stability draws samples of X, which needs X in memory: pass X[:] or X.compute(), "
+                "or fit and pass a part of the samples"
+            )
+        W = self._project(X, weights)
+        automatic = self.n_components in (None, "auto") and self.rule == "auto"
+        options = replace(
+            self._options(), solver="auto", grid="exact", init="random", n_starts=1, max_rank=None,
+            time_budget=None, equilibrate=automatic,
+        )  # fmt: skip
+        return measure_stability(
+            X, (W, self.components_.T), self.path_, options, n_resamples=n_resamples,
+            random_state=random_state, sample_weight=sample_weight, weights=weights,
+        )  # fmt: skip
+
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
         """Write a self-contained interactive page about this model to ``file``.
 
@@ -340,7 +394,10 @@ class AutoNMF(
         estimate = found.estimate
         if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
             why = "; ".join(estimate.warnings)
-            message = f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}"
+            message = (
+                f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}; "
+                "path_.tree() shows which component splits at each rank"
+            )
             warn(message, UncertainRankWarning)
         watch.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)

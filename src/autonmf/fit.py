@@ -12,7 +12,7 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
 from autonmf._warnings import warn
-from autonmf.data import OpenedData, looks_like_counts
+from autonmf.data import OpenedData, Scaling, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor, take_columns
 from autonmf.data.noise import whiten_counts
 from autonmf.losses import FROBENIUS
@@ -156,6 +156,17 @@ def factorise(
 
 def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) -> tuple[Any, Array, float]:
     """(W, H, loss) of X at another rank of its path, polished."""
+    check_same_data(opened, path)
+    U, V = _find_factors(opened, path, rank, options)
+    weights = estimate_weights(opened, path, options)
+    with one_pool():
+        known = find_known(opened, options)
+        view = prepare(opened.data, options, rank, np.random.default_rng(0), weights, known)
+    return _project(opened, polish(view, U, V, options).V, options)
+
+
+def check_same_data(opened: OpenedData, path: RankPath) -> None:
+    """Refuse data that are not those of a path."""
     data = opened.data
     if data.shape != path.shape:
         raise ValueError(
@@ -165,23 +176,26 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
     if abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
         raise ValueError("X or its weights differ from those of the fit: pass the training data")
 
-    def find(rank: int) -> tuple[Any, Array]:
-        U, V = path.at_rank(rank).U, path.at_rank(rank).V
+
+def estimate_weights(opened: OpenedData, path: RankPath, options: PathOptions) -> Scaling | None:
+    """The weights of rows and columns that the noise of a path suggests, as in `factorise`."""
+    if not options.loss.reweighs or opened.weighted:
+        return None
+    factors = _find_factors(opened, path, _rank_of_noise(path.ranks.tolist(), options), options)
+    with one_pool():
+        reweighing = options.loss.reweigh(opened.data, *factors)
+    return None if reweighing is None else reweighing.weights
+
+
+def _find_factors(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) -> tuple[Any, Array]:
+    """The solution of a path at a rank, as factors of the opened data."""
+    U, V = path.at_rank(rank).U, path.at_rank(rank).V
+    with one_pool():
         if opened.weighted:
             U, V = opened.scaling.to_scaled(U, V)
         if opened.keeps_rows_remote:
-            U = options.loss.project(data, V.astype(data.dtype)).W
-        return U, V
-
-    with one_pool():
-        U, V = find(rank)
-        weights = None
-        if options.loss.reweighs and not opened.weighted:
-            reweighing = options.loss.reweigh(data, *find(_rank_of_noise(path.ranks.tolist(), options)))
-            weights = reweighing and reweighing.weights
-        known = find_known(opened, options)
-        view = prepare(data, options, rank, np.random.default_rng(0), weights, known)
-    return _project(opened, polish(view, U, V, options).V, options)
+            U = options.loss.project(opened.data, V.astype(opened.data.dtype)).W
+    return U, V
 
 
 def _search_with_weights(

@@ -86,6 +86,16 @@ def test_an_unused_component_is_reported(loss: str, n_components: int | None, tm
     assert "6 components, 6 of them known" in page
 
 
+def test_known_components_stay_the_same_in_resamples_and_in_the_tree() -> None:
+    model = AutoNMF(fixed_components=H[:2], max_rank=8, random_state=0).fit(X)
+    stability = model.component_stability(X, n_resamples=3)
+    assert_array_equal(
+        stability.components[:2].round(6), (H[:2].T / np.linalg.norm(H[:2], axis=1)).T.round(6)
+    )
+    assert (stability.upper[:2] - stability.lower[:2] < 1e-6).all()
+    assert len(model.path_.tree().ranks) == len(model.path_.ranks)
+
+
 def test_a_given_rank_counts_the_known() -> None:
     model = AutoNMF(4, fixed_components=H[:2], random_state=0).fit(X)
     assert model.components_.shape == (4, M)

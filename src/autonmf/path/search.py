@@ -171,12 +171,7 @@ def search(
         if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walked = None
-        with suppress(CompressionUnreliable):
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        if walked is None:  # by now nothing refers to the compression any more
-            view = view.direct()
-            walked = walk(view).walk_all(keep_partial=keep_partial)
+        view, walked = walk_view(view, walk, keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
         try:
@@ -189,6 +184,14 @@ def search(
             _warn_of_rising_losses()
             walked.complete = False
             return _make_result(opened, view, walked, options, -math.inf, spectra)
+
+
+def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
+    """Walk from every initial point; once more without the compression where that is unreliable."""
+    with suppress(CompressionUnreliable):
+        return view, walk(view).walk_all(keep_partial=keep_partial)
+    view = view.direct()  # by now nothing refers to the compression any more
+    return view, walk(view).walk_all(keep_partial=keep_partial)
 
 
 def rank_path(
