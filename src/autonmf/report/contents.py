@@ -70,7 +70,8 @@ def build_contents(
     reference = result.factors(result.rank).V
 
     def show(rank: int, detail: Detail) -> dict[str, Any]:
-        components = view_components(result.factors(rank), presentation, reference, detail)
+        factors, n_known = result.factors(rank), result.path.n_known
+        components = view_components(factors, presentation, reference, detail, n_known)
         residual, top = fits[rank].residual.get(detail.name), fits[rank].residual_top
         return {"detail": detail.name, "components": components, "residual": residual, "residual_top": top}
 
