@@ -24,7 +24,7 @@ from autonmf.data import Scaling, open_data
 from autonmf.data.weights import check_sample_weight, check_weights
 from autonmf.fit import check_same_data, estimate_weights, polish
 from autonmf.metrics import unit_columns
-from autonmf.path import PathOptions, RankPath, prepare, walk_view
+from autonmf.path import PathOptions, RankPath, find_known, prepare, walk_view
 from autonmf.path.view import prepare_like
 from autonmf.path.walk import Walker
 
@@ -140,7 +140,8 @@ class _Resampler:
         if noise_weights is not None:
             noise_weights = replace(noise_weights, a=noise_weights.a[rows])
         with one_pool():
-            view = prepare(opened.data, options, first, sketch, noise_weights)
+            known = find_known(opened, options)
+            view = prepare(opened.data, options, first, sketch, noise_weights, known)
             walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
             view, walked = walk_view(view, walk, keep_partial=False)
             found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}

@@ -141,6 +141,11 @@ class Search:
         metavar="N",
     )
     max_rank: int | None = _search("Largest rank. Default: half the smaller side, at most 50.", metavar="N")
+    known: Path | None = _search(
+        "File with known components in rows: they stay as they are, and the rank counts them. Columns are "
+        "matched by name where both files have names.",
+        metavar="FILE",
+    )
     beta_loss: str | None = _search(
         "frobenius (default): least squares; kullback-leibler: for counts.",
         **_one_of("autonmf.losses", "LOSSES"),

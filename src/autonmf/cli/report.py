@@ -45,10 +45,10 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     if target != STREAM:
         check_writable(target.parent)
     silent = page.quiet or page.json
-    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
-    for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
+    found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
+    for warning in found.warnings if not page.quiet else ():
         say("warning", warning)
-    stability = measure(table.X, found, search, look.stability, missing=source.missing)
+    stability = measure(table, found, search, look.stability, missing=source.missing)
     with explain_errors("unmix the matrix"):
         unmixing = find_materials(table.X, presentation, found.W) if look.unmix else None
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
@@ -148,10 +148,11 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
     names = ("n_components", "max_rank", "beta_loss", "solver", "grid", "n_starts")
     given = {name: getattr(search, name) for name in names} | search.rule_options()
     given["missing"] = None if source.missing == Input.missing else source.missing
+    given["fixed_components"] = search.known
     given["random_state"] = search.seed
     recipe = recipe_from_settings(
         {name: value for name, value in given.items() if value is not None},
-        _write_loading(source),
+        _write_loading(source, search),
         _write_command(source, search, look, page),
     )
     if source.file == STREAM or page.out == STREAM:
@@ -167,7 +168,7 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
     return replace(recipe, for_counts=(write(loss, search=replace(search, beta_loss=loss)), *normalised))
 
 
-def _write_loading(source: Input) -> tuple[str, ...]:
+def _write_loading(source: Input, search: Search) -> tuple[str, ...]:
     from_stream = source.file == STREAM
     given: dict[str, Any] = {"variable": source.var, "header": source.header, "labels": source.labels}
     given["annotations"] = source.annotation_names or None
@@ -178,6 +179,8 @@ def _write_loading(source: Input) -> tuple[str, ...]:
     if source.normalize is not None:
         lines.append("from autonmf.io import normalize")
         X = f"normalize({X}, {source.normalize!r})"
+    if search.known is not None:
+        lines.append(f"fixed_components = read_matrix({str(search.known)!r}).X")
     return (*lines, f"X = {X}")
 
 

@@ -57,14 +57,25 @@ def describe_form(presentation: Presentation) -> dict[str, Any]:
 
 
 def view_components(
-    factors: Factors, presentation: Presentation, reference: Array, detail: Detail, power: int = 2
+    factors: Factors,
+    presentation: Presentation,
+    reference: Array,
+    detail: Detail,
+    *,
+    power: int = 2,
+    n_known: int = 0,
 ) -> list[dict[str, Any]]:
-    """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model."""
+    """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model.
+
+    The first ``n_known`` ones are marked as known.
+    """
     fractions, matches = fractions_of(factors, power), match_components(factors.V, reference)
     views = []
     for index, form in enumerate(_draw_forms(factors, presentation, detail)):
         match, cosine = matches[index]
         view = {"fraction": fractions[index], "match": match, "cosine": cosine, **form}
+        if index < n_known:
+            view["known"] = True
         if factors.U is not None and presentation.sample_names is not None:
             top = top_features(factors.U[:, index], MAX_SAMPLES)
             view["samples"] = [presentation.sample(i) for i in top]

@@ -99,7 +99,9 @@ def build_contents(
 
     def show(rank: int, detail: Detail) -> dict[str, Any]:
         factors, places = result.factors(rank), tree.get(rank, [{}] * rank)
-        components = view_components(factors, presentation, final.V, detail, power)
+        components = view_components(
+            factors, presentation, final.V, detail, power=power, n_known=result.path.n_known
+        )
         return {
             "detail": detail.name,
             "components": [one | place for one, place in zip(components, places, strict=True)],

@@ -42,6 +42,7 @@ class Result:
     loss: float  # ½‖X - UVᵀ‖² of the final factors
     data: Data | None = None  # X, if available
     stability: ComponentStability | None = None  # of the final components, if measured
+    unused: tuple[int, ...] = ()  # known components that X does not need, from 0
 
     @classmethod
     def from_model(cls, model: Any, X: Any = None, stability: ComponentStability | None = None) -> Result:
@@ -70,6 +71,7 @@ class Result:
             loss=0.5 * model.reconstruction_err_**2,
             data=data,
             stability=stability,
+            unused=model.unused_components_,
         )
 
     @classmethod
@@ -89,6 +91,7 @@ class Result:
             loss=found.loss,
             data=as_data(X, missing=missing),
             stability=stability,
+            unused=found.unused,
         )
 
     def close(self) -> None:

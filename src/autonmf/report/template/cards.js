@@ -42,7 +42,7 @@ function drawCards(view) {
 }
 
 function card(view, component, number) {
-  const title = element("h3", {}, String(number));
+  const title = element("h3", {}, String(number) + (component.known ? " known" : ""));
   if (component.fraction !== undefined) title.append(element("span", {}, percent(component.fraction)));
   const item = element("li", { style: ["--own", colour(component.colour)] }, title);
   if (component.image) item.append(element("img", { class: "grey", src: png(component.image), alt: `component ${number} as an image` }));
