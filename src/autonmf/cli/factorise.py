@@ -15,6 +15,7 @@ from autonmf.io import Table, read_matrix
 
 if TYPE_CHECKING:
     from autonmf.fit import Factorisation
+    from autonmf.stability import ComponentStability
 
 COMMAND_ADVICE = {
     "Pass missing='mask' to leave these entries out, or fill them first, "
@@ -27,11 +28,15 @@ COMMAND_ADVICE = {
 """Advice for Python code, and the same for the command line."""
 
 
-def read(source: Input, *, quiet: bool = False) -> Table:
-    """Read the matrix; notes say how it was read, warnings what was ambiguous."""
+def read(source: Input, *, groups: str | None = None, quiet: bool = False) -> Table:
+    """Read the matrix, and the annotation ``groups``; notes say how, warnings what was ambiguous."""
     with explain_errors(f"read {source.name}"), print_warnings():
         file = _open_standard_input() if source.file == STREAM else source.file
-        table = read_matrix(file, variable=source.var, header=source.header, labels=source.labels)
+        asked = [*source.annotation_names, *([] if groups is None else [groups])]
+        table = read_matrix(
+            file, variable=source.var, header=source.header, labels=source.labels,
+            annotations=list(dict.fromkeys(asked)),
+        )  # fmt: skip
     for note in table.notes if not quiet else ():
         say("note", note)
     for doubt in table.doubts:
@@ -44,6 +49,27 @@ def read(source: Input, *, quiet: bool = False) -> Table:
 
     with explain_errors(f"normalise {source.name} ({source.normalize})"):
         return replace(table, X=normalize(table.X, source.normalize))
+
+
+def measure(
+    table: Table, found: Factorisation, search: Search, n_resamples: int, *, missing: str
+) -> ComponentStability | None:
+    """The stability of the components, if resamples are asked for."""
+    if not n_resamples:
+        return None
+    from autonmf.stability import measure_stability
+
+    automatic = search.n_components is None and search.rule_options().get("rule", "auto") == "auto"
+    known = None if search.known is None else read_known(search.known, table)
+    options = replace(
+        search.path_options(fixed_components=known), solver="auto", grid="exact", n_starts=1, max_rank=None,
+        checkpoint=None, missing=missing, equilibrate=automatic,
+    )  # fmt: skip
+    with explain_errors("measure the stability"), print_warnings():
+        return measure_stability(
+            table.X if hasattr(table.X, "tocsr") else np.asarray(table.X), (found.W, found.H.T), found.path,
+            options, n_resamples=n_resamples, random_state=search.seed,
+        )  # fmt: skip
 
 
 def _load_if_needed(table: Table, source: Input, *, quiet: bool) -> Table:

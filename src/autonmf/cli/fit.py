@@ -66,6 +66,7 @@ def summarise(source: Input, search: Search, table: Table, found: Factorisation)
         "transposed": source.transpose,
         "normalized": source.normalize,
         "missing": source.missing,
+        "annotations": source.annotation_names,
         "notes": [*table.notes, *table.doubts],
         "shape": [int(length) for length in table.X.shape],
         "rank": found.rank,

@@ -101,6 +101,14 @@ def choose_variable(file: Path, variables: list[Variable], wanted: str | None) -
     return candidates[0]
 
 
+def note_others(taken: str, others: list[str]) -> tuple[str, ...]:
+    """Say which of several matrices was taken; nothing if there is only one."""
+    if not others:
+        return ()
+    more = ", ..." if len(others) > MAX_LISTED else ""
+    return (f"The matrix is the {taken}; --var NAME takes another: {', '.join(others[:MAX_LISTED])}{more}.",)
+
+
 def make_compressed(
     values: Array, indices: Array, indptr: Array, shape: tuple[int, int], *, by_columns: bool
 ) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,14 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Stored
-from autonmf.io.checks import check_memory, choose_variable, describe_array, is_small, make_compressed
+from autonmf.io.checks import (
+    check_memory,
+    choose_variable,
+    describe_array,
+    is_small,
+    make_compressed,
+    note_others,
+)
 from autonmf.io.table import ReadError, Table, explain_errors, import_optional
 
 
@@ -94,6 +101,8 @@ def read_hdf5(file: Path, variable: str | None = None) -> Table:
         found: dict[str, Any] = {}
         # visititems does not follow links to other files
         content.visititems(lambda name, item: found.update({name: item} if hasattr(item, "shape") else {}))
+        if variable is None and found.keys() >= PARTS_OF_10X:
+            return _load_10x(file, content["matrix"])
         return _load_chosen(file, found, variable, "dataset")
 
 
@@ -130,25 +139,65 @@ def _list_arrays(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield from _list_arrays(subgroup, f"{prefix}{name}/")
 
 
-def read_h5ad(file: Path, variable: str | None = None) -> Table:
-    """Read X, or the layer called ``variable``, and the names of cells and genes.
+PARTS_OF_10X = {f"matrix/{name}" for name in ("barcodes", "data", "indices", "indptr", "shape")}
+"""What a file of 10x Genomics holds, whose name may be filtered_feature_bc_matrix.h5."""
 
-    Not through anndata, which would load the whole file.
+
+def _load_10x(file: Path, group: Any) -> Table:
+    """Load cells x genes, which are stored as the columns of genes x cells."""
+    m, n = (int(length) for length in load_array(file, group["shape"]))
+    values, indices, indptr = (load_array(file, group[name]) for name in ("data", "indices", "indptr"))
+    X = make_compressed(values, indices, indptr, (n, m), by_columns=False)
+    features = group.get("features/name")
+    cells, genes = (
+        [as_text(name) for name in load_array(file, names)] if names is not None else None
+        for names in (group["barcodes"], features)
+    )
+    return Table(X, cells, genes, notes=("Read as counts of 10x Genomics, cells x genes.",))
+
+
+def read_h5ad(file: Path, variable: str | None = None, annotations: Sequence[str] = ()) -> Table:
+    """Read X, the layer called ``variable`` or "raw", and the names of cells and genes.
+
+    ``annotations`` are columns of obs. Not through anndata, which would load the whole file.
     """
     with open_hdf5(file, "an .h5ad file") as content:
         layers = sorted(content["layers"]) if is_group(content.get("layers")) else []
-        listed = f"its layers are {', '.join(layers)} (--var NAME)" if layers else "it has no layers"
+        raw = ["raw"] if is_group(content.get("raw")) and "X" in content["raw"] else []
+        others = [*layers, *raw]
+        listed = f"choose one with --var NAME: {', '.join(others)}" if others else "it has no layers"
+        genes = content.get("var")
+        notes: tuple[str, ...] = ()
         if variable in (None, "X"):
             matrix = content.get("X")
             if matrix is None or as_text(matrix.attrs.get("encoding-type", "")) == "null":
                 raise ReadError(f"{file} has no X; {listed}")
+            notes = note_others("X of the file", others) if variable is None else ()
         elif variable in layers:
             matrix = content["layers"][variable]
+        elif variable in raw:
+            matrix, genes = content["raw"]["X"], content["raw"].get("var")
         else:
             raise ReadError(f"{file} has no layer {variable!r}; {listed}")
         X = _load_sparse(file, matrix) if is_group(matrix) else load_matrix(file, matrix)
         n, m = X.shape if len(X.shape) == 2 else (-1, -1)
-        return Table(X, _load_names(file, content.get("obs"), n), _load_names(file, content.get("var"), m))
+        cells = content.get("obs")
+        found = {name: _load_annotation(file, cells, name) for name in annotations}
+        return Table(X, _load_names(file, cells, n), _load_names(file, genes, m), notes, annotations=found)
+
+
+def _load_annotation(file: Path, frame: Any, name: str) -> list[str]:
+    """Load a column of obs as text."""
+    column = frame.get(name) if is_group(frame) else None
+    if column is None:
+        known = ", ".join(sorted(frame)) if is_group(frame) else "none"
+        raise ReadError(f"{file} has no column {name!r} in obs; its columns: {known}")
+    if not is_group(column):
+        return [as_text(value) for value in load_array(file, column)]
+    if "codes" not in column:  # a nullable column
+        return [as_text(value) for value in load_array(file, column["values"])]
+    names = [as_text(value) for value in load_array(file, column["categories"])]
+    return [names[code] if code >= 0 else "" for code in load_array(file, column["codes"]).tolist()]
 
 
 def _load_sparse(file: Path, group: Any) -> Any:

@@ -40,7 +40,42 @@ def read(file: Path) -> Table:
         sizes = [int(size) for size in header.split()]
         if layout != "coordinate":
             return Table(_read_dense(file, lines, sizes, symmetry))
-        return Table(_read_sparse(file, lines, sizes, COLUMNS[values], symmetry))
+        X = _read_sparse(file, lines, sizes, COLUMNS[values], symmetry)
+        if find_beside(file.parent, "barcodes.tsv") is None:
+            return Table(X)
+        return Table(X, notes=(f"For cells x genes with their names, pass the folder: {file.parent}.",))
+
+
+def read_folder(folder: Path) -> Table:
+    """Read the cells x genes of a folder of 10x Genomics: matrix.mtx, barcodes.tsv and features.tsv."""
+    matrix, barcodes = (find_beside(folder, name) for name in ("matrix.mtx", "barcodes.tsv"))
+    features = find_beside(folder, "features.tsv") or find_beside(folder, "genes.tsv")
+    if matrix is None or barcodes is None or features is None:
+        raise ReadError(
+            f"{folder} is a folder; name one file in it, or a folder of 10x Genomics with matrix.mtx, "
+            "barcodes.tsv and features.tsv"
+        )
+    X = read(matrix).X.T.tocsr()
+    cells, genes = _read_column(barcodes, 0), _read_column(features, 1)
+    if (len(cells), len(genes)) != X.shape:
+        raise ReadError(
+            f"{folder}: {len(cells)} barcodes and {len(genes)} features do not match the matrix of "
+            f"{X.shape[0]} cells and {X.shape[1]} genes"
+        )
+    return Table(X, cells, genes, notes=("Read as counts of 10x Genomics, cells x genes.",))
+
+
+def find_beside(folder: Path, name: str) -> Path | None:
+    """A file of that name in a folder, zipped or not."""
+    return next((file for end in ("", ".gz") if (file := folder / f"{name}{end}").is_file()), None)
+
+
+def _read_column(file: Path, index: int) -> list[str]:
+    """A column of names of a table without a header; the last one if there are fewer."""
+    with explain_errors(file, "text"), open_bytes(file) as stream:
+        lines = stream.read().decode("utf-8", "replace").splitlines()
+    cells = [line.split("\t") for line in lines if line]
+    return [line[min(index, len(line) - 1)] for line in cells]
 
 
 def _read_sparse(file: Path, lines: Iterable[str], sizes: list[int], width: int, symmetry: str) -> Any:

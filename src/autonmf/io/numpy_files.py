@@ -16,7 +16,14 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.io import checks
-from autonmf.io.checks import Variable, check_memory, check_sparse, choose_variable, make_compressed
+from autonmf.io.checks import (
+    Variable,
+    check_memory,
+    check_sparse,
+    choose_variable,
+    make_compressed,
+    note_others,
+)
 from autonmf.io.table import ReadError, Table, explain_errors
 
 MAX_HEADER = 10_000
@@ -72,7 +79,8 @@ def read_npz(file: Path, variable: str | None = None) -> Table:
             by_columns = len(indptr) != n + 1
             return Table(make_compressed(values, indices, indptr, (n, m), by_columns=by_columns))
         if variable is None and "X" in members:
-            variable = "X"
+            others = [each.name for each in map(describe, members) if each.is_matrix and each.name != "X"]
+            return Table(read("X"), notes=note_others("array X", others))
         if variable in members:
             return Table(read(variable))
         chosen = choose_variable(file, [describe(name) for name in members], variable)
