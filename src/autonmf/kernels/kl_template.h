@@ -12,6 +12,7 @@
 #define total NAME(kl_total)
 #define fit_row NAME(kl_fit_row)
 #define add_change NAME(kl_add_change)
+#define add_and_sum NAME(kl_add_and_sum)
 #define step_weight NAME(kl_step_weight)
 #define find_growing NAME(kl_find_growing)
 #define find_large NAME(kl_find_large)
@@ -79,12 +80,40 @@ INLINE void fit_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, 
 }
 
 /* fit += change * last, and no less than what the component that changed contributes. */
-INLINE void add_change(ptrdiff_t length, const REAL *last, REAL change, REAL reached, REAL *fit)
+INLINE void add_change(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit)
 {
-    for (ptrdiff_t j = 0; j < length; j += LANES) {
-        vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-        *(loose *)(fit + j) = larger(now, reached * before + (REAL)TINY);
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < length; j++) {
+        REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
+        fit[j] = now > least ? now : least;
     }
+}
+
+/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. */
+INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit,
+                        const REAL *restrict h, const REAL *restrict x, double *g, double *q)
+{
+    REAL first = 0, second = 0;
+    if (change != 0) {
+#pragma omp simd reduction(+ : first, second)
+        for (ptrdiff_t j = 0; j < length; j++) {
+            REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
+            now = now > least ? now : least;
+            fit[j] = now;
+            REAL share = h[j] / now, part = x[j] * share;
+            first += part;
+            second += part * share;
+        }
+    } else {
+#pragma omp simd reduction(+ : first, second)
+        for (ptrdiff_t j = 0; j < length; j++) {
+            REAL share = h[j] / fit[j], part = x[j] * share;
+            first += part;
+            second += part * share;
+        }
+    }
+    *g = first;
+    *q = second;
 }
 
 /* The weight after one step, with g = sum x h / fit, q = sum x h^2 / fit^2 and the sum s of h. Where g > s,
@@ -107,8 +136,9 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, co
                               int32_t *growing)
 {
     ptrdiff_t count = 0;
-    for (ptrdiff_t j = 0; j < length; j += LANES)
-        *(loose *)(ratio + j) = *(const loose *)(x + j) / *(const loose *)(fit + j);
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < length; j++)
+        ratio[j] = x[j] / fit[j];
     for (ptrdiff_t k = start; k < r;) {
         ptrdiff_t group[4], size = 0;
         for (; k < r && size < 4; k++)
@@ -119,14 +149,17 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, co
         const REAL *h[4];
         for (ptrdiff_t i = 0; i < 4; i++)
             h[i] = H + group[i < size ? i : 0] * ld;
-        vector sum[4] = {{0}};
-        for (ptrdiff_t j = 0; j < length; j += LANES) {
-            vector here = *(const loose *)(ratio + j);
-            for (int i = 0; i < 4; i++)
-                sum[i] += here * *(const loose *)(h[i] + j);
+        REAL a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+        for (ptrdiff_t j = 0; j < length; j++) {
+            a += ratio[j] * h[0][j];
+            b += ratio[j] * h[1][j];
+            c += ratio[j] * h[2][j];
+            d += ratio[j] * h[3][j];
         }
+        const REAL g[4] = {a, b, c, d};
         for (ptrdiff_t i = 0; i < size; i++)
-            if (total(sum[i]) > s[group[i]])
+            if (g[i] > s[group[i]])
                 growing[count++] = (int32_t)group[i];
     }
     return count;
@@ -171,25 +204,9 @@ INLINE void sweep_row(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL
                 break;
             ptrdiff_t k = order[i];
             const REAL *h = H + k * ld;
-            vector first = {0}, second = {0};
-            if (change != 0) {
-                for (ptrdiff_t j = 0; j < length; j += LANES) {
-                    vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-                    now = larger(now, reached * before + (REAL)TINY);
-                    *(loose *)(fit + j) = now;
-                    vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
-                    first += part;
-                    second += part * share;
-                }
-            } else {
-                for (ptrdiff_t j = 0; j < length; j += LANES) {
-                    vector share = *(const loose *)(h + j) / *(loose *)(fit + j);
-                    vector part = *(const loose *)(x + j) * share;
-                    first += part;
-                    second += part * share;
-                }
-            }
-            reached = step_weight(w[k], total(first), total(second), s[k]);
+            double g, q;
+            add_and_sum(length, last, change, reached, fit, h, x, &g, &q);
+            reached = step_weight(w[k], g, q, s[k]);
             change = reached - w[k];
             w[k] = reached;
             last = h;
@@ -390,6 +407,7 @@ MULTIVERSION void NAME(kl_pairs)(
 #undef total
 #undef fit_row
 #undef add_change
+#undef add_and_sum
 #undef step_weight
 #undef find_growing
 #undef find_large
