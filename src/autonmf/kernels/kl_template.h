@@ -80,21 +80,21 @@ INLINE void fit_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, 
 }
 
 /* fit += change * last, and no less than what the component that changed contributes. */
-INLINE void add_change(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit)
+INLINE void add_change(ptrdiff_t length, const REAL *last, REAL change, REAL reached, REAL *fit)
 {
-#pragma omp simd
-    for (ptrdiff_t j = 0; j < length; j++) {
-        REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
-        fit[j] = now > least ? now : least;
+    for (ptrdiff_t j = 0; j < length; j += LANES) {
+        vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
+        *(loose *)(fit + j) = larger(now, reached * before + (REAL)TINY);
     }
 }
 
-/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. */
+/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. Long rows take
+ * vectors as wide as the machine has, which short ones do not fill. */
 INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit,
                         const REAL *restrict h, const REAL *restrict x, double *g, double *q)
 {
-    REAL first = 0, second = 0;
-    if (change != 0) {
+    if (length >= LONG_ROW) {
+        REAL first = 0, second = 0;
 #pragma omp simd reduction(+ : first, second)
         for (ptrdiff_t j = 0; j < length; j++) {
             REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
@@ -104,16 +104,21 @@ INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change
             first += part;
             second += part * share;
         }
+        *g = first;
+        *q = second;
     } else {
-#pragma omp simd reduction(+ : first, second)
-        for (ptrdiff_t j = 0; j < length; j++) {
-            REAL share = h[j] / fit[j], part = x[j] * share;
+        vector first = {0}, second = {0};
+        for (ptrdiff_t j = 0; j < length; j += LANES) {
+            vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
+            now = larger(now, reached * before + (REAL)TINY);
+            *(loose *)(fit + j) = now;
+            vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
             first += part;
             second += part * share;
         }
+        *g = total(first);
+        *q = total(second);
     }
-    *g = first;
-    *q = second;
 }
 
 /* The weight after one step, with g = sum x h / fit, q = sum x h^2 / fit^2 and the sum s of h. Where g > s,
@@ -136,9 +141,8 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, co
                               int32_t *growing)
 {
     ptrdiff_t count = 0;
-#pragma omp simd
-    for (ptrdiff_t j = 0; j < length; j++)
-        ratio[j] = x[j] / fit[j];
+    for (ptrdiff_t j = 0; j < length; j += LANES)
+        *(loose *)(ratio + j) = *(const loose *)(x + j) / *(const loose *)(fit + j);
     for (ptrdiff_t k = start; k < r;) {
         ptrdiff_t group[4], size = 0;
         for (; k < r && size < 4; k++)
@@ -149,17 +153,14 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, co
         const REAL *h[4];
         for (ptrdiff_t i = 0; i < 4; i++)
             h[i] = H + group[i < size ? i : 0] * ld;
-        REAL a = 0, b = 0, c = 0, d = 0;
-#pragma omp simd reduction(+ : a, b, c, d)
-        for (ptrdiff_t j = 0; j < length; j++) {
-            a += ratio[j] * h[0][j];
-            b += ratio[j] * h[1][j];
-            c += ratio[j] * h[2][j];
-            d += ratio[j] * h[3][j];
+        vector sum[4] = {{0}};
+        for (ptrdiff_t j = 0; j < length; j += LANES) {
+            vector here = *(const loose *)(ratio + j);
+            for (int i = 0; i < 4; i++)
+                sum[i] += here * *(const loose *)(h[i] + j);
         }
-        const REAL g[4] = {a, b, c, d};
         for (ptrdiff_t i = 0; i < size; i++)
-            if (g[i] > s[group[i]])
+            if (total(sum[i]) > s[group[i]])
                 growing[count++] = (int32_t)group[i];
     }
     return count;
