@@ -67,7 +67,7 @@ OVERDISPERSED = 10.0
 PIECE = 1 << 16
 """Entries of a dense piece of the fit."""
 
-PROJECTION_SWEEPS, PROJECTION_TOL = 5000, 1e-9
+PROJECTION_SWEEPS, PROJECTION_TOL = 5000, 1e-11
 """Sweeps for given components: at most so many, until one moves less than this fraction of the fit."""
 
 
