@@ -19,9 +19,6 @@ AnyState = TypeVar("AnyState", bound=State)
 HIGH_RANK = 25
 """Above this rank the exact path makes few iterations, and rules use the spectrum instead of losses."""
 
-COUNTS_HIGH_RANK = 30
-"""Above this rank the path of counts makes one iteration, with one sweep over each factor."""
-
 
 @dataclass(frozen=True)
 class Hals:
@@ -54,17 +51,16 @@ class CountDescent:
     """Alternating sweeps over both blocks with the Kullback-Leibler loss."""
 
     sweeps: int = 2  # for each time that the entries of the other factor are gathered
-    sweeps_above: int = 1  # the same above `COUNTS_HIGH_RANK`
 
     def init(self, problem: Posed, U: Array, V: Array) -> Any:
         return problem.start(U, V)
 
     def step(self, state: AnyState) -> AnyState:
-        return state.sweep(self.sweeps if state.V.shape[1] <= COUNTS_HIGH_RANK else self.sweeps_above)
+        return state.sweep(self.sweeps)
 
     def budget(self, rank: int) -> Budget:
         """Few iterations at high ranks, more where losses decide (measured in docs/counts.md)."""
-        if rank > COUNTS_HIGH_RANK:
+        if rank > 30:
             return Budget(1, 1)
         if rank > HIGH_RANK:
             return Budget(2, 2)
