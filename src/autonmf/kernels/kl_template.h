@@ -12,6 +12,7 @@
 #define total NAME(kl_total)
 #define fit_row NAME(kl_fit_row)
 #define add_change NAME(kl_add_change)
+#define add_and_sum NAME(kl_add_and_sum)
 #define step_weight NAME(kl_step_weight)
 #define find_growing NAME(kl_find_growing)
 #define find_large NAME(kl_find_large)
@@ -84,6 +85,39 @@ INLINE void add_change(ptrdiff_t length, const REAL *last, REAL change, REAL rea
     for (ptrdiff_t j = 0; j < length; j += LANES) {
         vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
         *(loose *)(fit + j) = larger(now, reached * before + (REAL)TINY);
+    }
+}
+
+/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. Long rows take
+ * vectors as wide as the machine has, which short ones do not fill. */
+INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit,
+                        const REAL *restrict h, const REAL *restrict x, double *g, double *q)
+{
+    if (length >= LONG_ROW) {
+        REAL first = 0, second = 0;
+#pragma omp simd reduction(+ : first, second)
+        for (ptrdiff_t j = 0; j < length; j++) {
+            REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
+            now = now > least ? now : least;
+            fit[j] = now;
+            REAL share = h[j] / now, part = x[j] * share;
+            first += part;
+            second += part * share;
+        }
+        *g = first;
+        *q = second;
+    } else {
+        vector first = {0}, second = {0};
+        for (ptrdiff_t j = 0; j < length; j += LANES) {
+            vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
+            now = larger(now, reached * before + (REAL)TINY);
+            *(loose *)(fit + j) = now;
+            vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
+            first += part;
+            second += part * share;
+        }
+        *g = total(first);
+        *q = total(second);
     }
 }
 
@@ -171,25 +205,9 @@ INLINE void sweep_row(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL
                 break;
             ptrdiff_t k = order[i];
             const REAL *h = H + k * ld;
-            vector first = {0}, second = {0};
-            if (change != 0) {
-                for (ptrdiff_t j = 0; j < length; j += LANES) {
-                    vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-                    now = larger(now, reached * before + (REAL)TINY);
-                    *(loose *)(fit + j) = now;
-                    vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
-                    first += part;
-                    second += part * share;
-                }
-            } else {
-                for (ptrdiff_t j = 0; j < length; j += LANES) {
-                    vector share = *(const loose *)(h + j) / *(loose *)(fit + j);
-                    vector part = *(const loose *)(x + j) * share;
-                    first += part;
-                    second += part * share;
-                }
-            }
-            reached = step_weight(w[k], total(first), total(second), s[k]);
+            double g, q;
+            add_and_sum(length, last, change, reached, fit, h, x, &g, &q);
+            reached = step_weight(w[k], g, q, s[k]);
             change = reached - w[k];
             w[k] = reached;
             last = h;
@@ -390,6 +408,7 @@ MULTIVERSION void NAME(kl_pairs)(
 #undef total
 #undef fit_row
 #undef add_change
+#undef add_and_sum
 #undef step_weight
 #undef find_growing
 #undef find_large
