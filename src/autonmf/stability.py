@@ -24,7 +24,7 @@ from autonmf.data import Scaling, open_data
 from autonmf.data.weights import check_sample_weight, check_weights
 from autonmf.fit import check_same_data, estimate_weights, polish
 from autonmf.metrics import unit_columns
-from autonmf.path import PathOptions, RankPath, find_known, prepare, walk_view
+from autonmf.path import PathOptions, RankPath, find_known, prepare, walk_if_reliable
 from autonmf.path.view import prepare_like
 from autonmf.path.walk import Walker
 
@@ -143,7 +143,10 @@ class _Resampler:
             known = find_known(opened, options)
             view = prepare(opened.data, options, first, sketch, noise_weights, known)
             walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
-            view, walked = walk_view(view, walk, keep_partial=False)
+            walked = walk_if_reliable(walk(view), keep_partial=False)
+            if walked is None:
+                view = view.direct()
+                walked = walk(view).walk_all(keep_partial=False)
             found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
             if not found:
                 raise ValueError(options.too_heavy)

@@ -171,7 +171,10 @@ def search(
         if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        view, walked = walk_view(view, walk, keep_partial=keep_partial)
+        walked = walk_if_reliable(walk(view), keep_partial=keep_partial)
+        if walked is None:  # by now nothing refers to the compression any more
+            view = view.direct()
+            walked = walk(view).walk_all(keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
         try:
@@ -186,12 +189,11 @@ def search(
             return _make_result(opened, view, walked, options, -math.inf, spectra)
 
 
-def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
-    """Walk from every initial point; once more without the compression where that is unreliable."""
+def walk_if_reliable(walker: Walker, *, keep_partial: bool) -> Walked | None:
+    """Walk from every initial point; None where the first solution shows that a compression is unreliable."""
     with suppress(CompressionUnreliable):
-        return view, walk(view).walk_all(keep_partial=keep_partial)
-    view = view.direct()  # by now nothing refers to the compression any more
-    return view, walk(view).walk_all(keep_partial=keep_partial)
+        return walker.walk_all(keep_partial=keep_partial)
+    return None
 
 
 def rank_path(
