@@ -3,7 +3,7 @@
 from autonmf.path.checkpoint import open_checkpoint
 from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
-from autonmf.path.search import SearchResult, find_known, project_rows, rank_path, search, walk_if_reliable
+from autonmf.path.search import SearchResult, find_known, project_rows, rank_path, search
 from autonmf.path.tree import ComponentTree
 from autonmf.path.view import View, prepare
 
@@ -27,5 +27,4 @@ __all__ = [
     "project_rows",
     "rank_path",
     "search",
-    "walk_if_reliable",
 ]

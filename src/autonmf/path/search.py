@@ -171,7 +171,9 @@ def search(
         if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walked = walk_if_reliable(walk(view), keep_partial=keep_partial)
+        walked = None
+        with suppress(CompressionUnreliable):
+            walked = walk(view).walk_all(keep_partial=keep_partial)
         if walked is None:  # by now nothing refers to the compression any more
             view = view.direct()
             walked = walk(view).walk_all(keep_partial=keep_partial)
@@ -187,13 +189,6 @@ def search(
             _warn_of_rising_losses()
             walked.complete = False
             return _make_result(opened, view, walked, options, -math.inf, spectra)
-
-
-def walk_if_reliable(walker: Walker, *, keep_partial: bool) -> Walked | None:
-    """Walk from every initial point; None where the first solution shows that a compression is unreliable."""
-    with suppress(CompressionUnreliable):
-        return walker.walk_all(keep_partial=keep_partial)
-    return None
 
 
 def rank_path(

@@ -71,7 +71,7 @@ class View:
 
     def fix(self, U: Any, V: Array) -> tuple[Any, Array]:
         """Factors of X' with the known components as they are, after rounding elsewhere."""
-        return replace_known(U, V, self.fixed.astype(V.dtype))
+        return replace_known(U, V, self.fixed.astype(V.dtype)) if self.n_fixed else (U, V)
 
     def pose(self, **constants: Any) -> Any:
         """The problem that a search solves."""
