@@ -24,7 +24,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.io import layout as cells_of
-from autonmf.io.checks import check_memory
+from autonmf.io.checks import check_expansion, check_memory
 from autonmf.io.layout import DECIMAL_COMMA, Layout, Row, parse_number
 from autonmf.io.table import ReadError, Table, explain_errors
 
@@ -54,13 +54,18 @@ T = TypeVar("T")
 
 def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     """Open a file for reading bytes, unzipped where its name ends in .gz."""
-    return gzip.GzipFile(file) if file.suffix.lower() == ".gz" else file.open("rb")
+    if file.suffix.lower() != ".gz":
+        return file.open("rb")
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - 4))
+        check_expansion(file, 4 * int.from_bytes(stream.read(), "little"))  # its length, unzipped
+    return gzip.GzipFile(file)
 
 
 def read(file: Path, header: bool | None = None, labels: bool | None = None) -> Table:
     """Read the table; its separator, header and row names are found from its first lines."""
     with explain_errors(file, "text"), _open_text(file) as text:
-        chunks = _read_chunks(file, text)
+        chunks = read_chunks(file, text)
         head: list[str] = []
         n_blank = 0  # lines before it
         for lines in chunks:
@@ -266,18 +271,22 @@ def _open_text(file: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_bytes(file), encoding, errors="autonmf-windows")
 
 
-def _read_chunks(file: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
+def read_chunks(file: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
     """Read lines, without their ends, in lists of about `CHUNK` characters."""
-    n_lines, rest = 0, ""
+    n_lines, n_read, rest = 0, 0, [""]
     while some := text.read(CHUNK):
-        *lines, rest = (rest + some).split("\n")
-        n_lines += len(lines)
-        if len(rest) > MAX_LINE:
-            raise ReadError(f"{file}, line {n_lines + 1} is longer than {MAX_LINE} characters")
+        n_read += len(some)
+        check_expansion(file, 4 * n_read)  # bytes, if all cells have one digit
+        *lines, last = some.split("\n")
         if lines:
+            lines[0] = "".join((*rest, lines[0]))
+            n_lines, rest = n_lines + len(lines), []
             yield lines
-    if rest:
-        yield [rest]
+        rest.append(last)
+        if n_read > MAX_LINE and sum(map(len, rest)) > MAX_LINE:
+            raise ReadError(f"{file}, line {n_lines + 1} is longer than {MAX_LINE} characters")
+    if any(rest):
+        yield ["".join(rest)]
 
 
 def _split_lines(file: Path, lines: Iterable[str], separator: str, n_before: int = 0) -> Iterator[Row]:
