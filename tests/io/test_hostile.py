@@ -244,6 +244,17 @@ def test_the_name_of_an_index_is_no_way_out(tmp_path: Path, h5py: Any) -> None:
     refuse(tmp_path / "x.h5ad", "is a link")
 
 
+def test_links_are_not_even_opened(tmp_path: Path, h5py: Any) -> None:
+    """Opening a pipe would wait for ever."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("Windows has no named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("x.h5", "x.h5ad", "x.mat"):
+        with h5py.File(tmp_path / name, "w") as content:
+            content["X"] = h5py.ExternalLink(tmp_path / "pipe", "X")
+        refuse(tmp_path / name, "is a link|no numeric matrix")
+
+
 def test_plugins_of_hdf5(tmp_path: Path, h5py: Any) -> None:
     """A filter that HDF5 would look for in the folders of its plugins."""
     for name in ("x.h5", "x.h5ad", "x.mat"):
@@ -414,6 +425,13 @@ def test_all_arrays_of_a_file_together(tmp_path: Path, h5py: Any, monkeypatch: p
         assert read_matrix(tmp_path / name).X.shape == (1000, 1000)
         monkeypatch.setattr(checks, "get_memory", lambda size=size: size - 1)
         refuse(tmp_path / name, "numbers, which take .* of memory free")
+
+
+@pytest.mark.slow
+def test_a_gzip_file_whose_length_is_forged(tmp_path: Path) -> None:
+    content = gzip.compress(b"1,1,1,1,1,1,1,1\n" * 5 * 10**6, 9)
+    (tmp_path / "x.csv.gz").write_bytes(content[:-4] + bytes(4))
+    refuse(tmp_path / "x.csv.gz", "declares numbers that take")
 
 
 @pytest.mark.parametrize("nested", ["-" * 9000 + "1", "~" * 9000 + "1", "(" * 4000, "not " * 2000 + "1"])

@@ -88,14 +88,14 @@ def as_text(value: Any) -> str:
 
 
 def is_link(group: Any, name: str) -> bool:
-    """Whether an item is a soft or external link rather than part of the group."""
-    return type(group.get(name, getlink=True)).__name__ in ("SoftLink", "ExternalLink")
+    """Whether an item is a soft or external link rather than part of the group; it is not followed."""
+    return bool(group.id.links.get_info(name.encode()).type != 0)  # H5L_TYPE_HARD
 
 
 def get_item(file: Path, group: Any, name: str) -> Any:
     """Get an array or a group below a group; None if there is none."""
     for part in name.strip("/").split("/"):
-        if not is_group(group) or part not in group:
+        if not is_group(group) or not group.id.links.exists(part.encode()):
             return None
         if is_link(group, part):
             raise ReadError(f"{name} in {file} is a link, which is not followed. Copy the data instead.")
@@ -182,11 +182,13 @@ def read_h5ad(file: Path, variable: str | None = None) -> Table:
         in_memory = parts if is_group(matrix) or is_small(matrix) else []
         check_room(file, *(get_size(array) for array in (*in_memory, *names) if array is not None))
         if is_group(matrix):
+            values, indices, indptr = load_arrays(file, *parts)
             by_columns = _get_format(matrix).startswith("csc")
-            X = make_compressed(*load_arrays(file, *parts), (n, m), by_columns=by_columns)
+            X = make_compressed(values, indices, indptr, (n, m), by_columns=by_columns)
         else:
             X = load_matrix(file, matrix)
-        return Table(X, *map(_load_names, names))
+        rows, columns = map(_load_names, names)
+        return Table(X, rows, columns)
 
 
 def _find_shape(file: Path, matrix: Any) -> tuple[int, int]:

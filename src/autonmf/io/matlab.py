@@ -59,8 +59,9 @@ def _read_version_73(file: Path, variable: str | None) -> Table:
         if not is_group(item):
             X = load_matrix(file, item, transposed=True)
         else:
-            named = ("jc", "ir", "data") if "data" in item else ("jc",)  # without data all entries are zero
-            indptr, *parts = load_arrays(file, *(get_item(file, item, name) for name in named))
+            found = [get_item(file, item, name) for name in ("jc", "ir", "data")]
+            # without data all entries are zero
+            indptr, *parts = load_arrays(file, *(found if found[2] is not None else found[:1]))
             indices, values = parts or (np.zeros(0, np.int64), np.zeros(0))
             X = make_compressed(values, indices, indptr, (chosen.shape[0], chosen.shape[1]), by_columns=True)
         return Table(X, notes=(f"The matrix is the variable {chosen.name}.",))

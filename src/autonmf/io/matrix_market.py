@@ -19,14 +19,10 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.io.checks import check_memory, check_room, make_coordinates
 from autonmf.io.table import ReadError, Table, explain_errors
-from autonmf.io.text import open_bytes, read_chunks
+from autonmf.io.text import MOST_ZIPPED, open_bytes, read_chunks
 
 COLUMNS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}
 """Numbers per line of a coordinate file, by the type of the values."""
-
-
-MOST_ZIPPED = 1032
-"""How many bytes a byte of a gzip file can stand for."""
 
 
 def read(file: Path) -> Table:

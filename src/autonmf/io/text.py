@@ -46,6 +46,9 @@ SPELLINGS = sorted(
 )
 """Cells that stand for a missing number."""
 
+MOST_ZIPPED = 1032
+"""How many bytes a byte of a gzip file can stand for."""
+
 ARROW_FROM = 1 << 19
 """Characters of a chunk below which the import of pyarrow would take longer than parsing it cell by cell."""
 
@@ -56,9 +59,12 @@ def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     """Open a file for reading bytes, unzipped where its name ends in .gz."""
     if file.suffix.lower() != ".gz":
         return file.open("rb")
-    with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - 4))
-        check_expansion(file, 4 * int.from_bytes(stream.read(), "little"))  # its length, unzipped
+    with file.open("rb") as stream, gzip.GzipFile(file) as unzipped:
+        unzipped.peek(1)  # an error if it is no gzip file
+        size = file.stat().st_size
+        stream.seek(size - 4)
+        length = int.from_bytes(stream.read(), "little")  # unzipped, unless the file is truncated
+        check_expansion(file, 4 * length if length <= MOST_ZIPPED * size else 0)
     return gzip.GzipFile(file)
 
 
