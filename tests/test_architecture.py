@@ -40,7 +40,7 @@ LAYERS = (
     ("data",),  # what X may be
     ("kernels", "metrics", "plotting"),  # hot loops; displays of plain arrays
     ("_threads", "_files"),  # how many threads compute; files that are complete or missing
-    ("_types",),
+    ("_types", "_warnings"),
 )
 HEIGHT = {name: -depth for depth, row in enumerate(LAYERS) for name in row}
 

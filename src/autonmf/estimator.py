@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import fields, replace
 from functools import partial
@@ -20,6 +19,7 @@ from sklearn.utils.validation import _check_n_features, _num_samples, check_is_f
 from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
+from autonmf._warnings import warn
 from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
@@ -320,17 +320,16 @@ class AutoNMF(
             self._path, self.rank_estimate_, self.n_iter_ = found.lazy_path, found.estimate, found.n_iter
             self._set_factors(found.W, found.H, found.loss, polished=True)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"the polish at rank {found.rank} did not converge in max_iter={self.max_iter} iterations; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         estimate = found.estimate
         if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
             why = "; ".join(estimate.warnings)
             message = f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}"
-            warnings.warn(message, UncertainRankWarning, stacklevel=3)
+            warn(message, UncertainRankWarning)
         watch.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 

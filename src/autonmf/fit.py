@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
+from autonmf._warnings import warn
 from autonmf.data import OpenedData, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor
 from autonmf.data.noise import whiten_counts
@@ -277,11 +277,9 @@ def _nearest_point(found: SearchResult, n_components: int) -> PathPoint:
     largest = found.ranks[-1]
     if largest >= n_components:
         return found.at_rank(n_components)
-    warnings.warn(
+    warn(
         f"{n_components - largest} of the {n_components} components vanished on the path and are zero; "
-        "to get more components, raise max_rank or try another random_state",
-        UserWarning,
-        stacklevel=4,
+        "to get more components, raise max_rank or try another random_state"
     )
     return found.at_rank(largest)
 

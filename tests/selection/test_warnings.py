@@ -198,9 +198,10 @@ def test_a_fit_warns_where_the_rank_is_uncertain(make: Callable[[int], np.ndarra
         with pytest.warns(UncertainRankWarning, match="the data do not determine one rank") as caught:
             model = AutoNMF(random_state=0).fit(make(seed))
         assert model.rank_estimate_.confidence < 0.5
-        told = [str(w.message) for w in caught if w.category is UncertainRankWarning]
+        told = [w for w in caught if w.category is UncertainRankWarning]
         assert len(told) == 1
-        assert format_intervals(model.rank_estimate_.plausible) in told[0]
+        assert format_intervals(model.rank_estimate_.plausible) in str(told[0].message)
+        assert told[0].filename == __file__  # the caller's line, not one of scikit-learn's
 
 
 def test_the_warning_can_be_filtered() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
+from autonmf._warnings import warn
 from autonmf.data import OpenedData, Scaling, as_rows
 from autonmf.data.factors import as_factor
 from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
@@ -173,7 +173,7 @@ def search(
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
-            _warn_of_rising_losses(stacklevel=4)
+            _warn_of_rising_losses()
             walked.complete = False
             return _make_result(opened, view, walked, options, -math.inf, spectra)
 
@@ -328,14 +328,14 @@ def rank_path(
             try:
                 return found.finish()
             except KeyboardInterrupt:
-                _warn_of_rising_losses(stacklevel=3)
+                _warn_of_rising_losses()
                 unscaler = replace(found.unscaler, deadline=-math.inf)
                 path = replace(found.path, complete=False)
                 return replace(found, unscaler=unscaler, path=path).finish()
 
 
-def _warn_of_rising_losses(stacklevel: int) -> None:
-    warnings.warn("interrupted: losses may rise with the rank", RuntimeWarning, stacklevel=stacklevel)
+def _warn_of_rising_losses() -> None:
+    warn("interrupted: losses may rise with the rank", RuntimeWarning)
 
 
 def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Array:
