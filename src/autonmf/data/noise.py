@@ -40,7 +40,7 @@ from autonmf.data.compressed import Compressed, compress, orthonormalize
 from autonmf.data.dense import Dense
 from autonmf.data.factors import as_factor, gram, map_rows, persist, scale_rows, sum_rows, take_columns
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
-from autonmf.data.scaling import Scaled, Scaling, sums_of_squares, unscale
+from autonmf.data.scaling import Scaled, Scaling, as_single, sums_of_squares, unscale
 
 LIMITS = (4.0, 2.0, 1.5, 1.2, 1.0, 1.0, 1.0)
 """Directions above this many times the edge are taken out, round by round."""
@@ -138,6 +138,7 @@ def whiten(data: Data, leading: Compressed) -> WhitenedSpectrum:
     start = _Whitened.of(Scaling(), rows, columns, leading.L, leading.R)
     if start.is_exact(LIMITS[0]):
         return start.spectrum
+    data = as_single(data)  # where that is faster; sums are in double precision
     first = _measure(data, *_rescale(start, start.spectrum.count_above(LIMITS[0])))
     unclipped = _undo_clipping(data, first)
     if unclipped is None:
@@ -259,7 +260,7 @@ def _measure(data: Data, scaling: Scaling, V: Array) -> _Whitened:
     """X with other scales, and its leading directions from about those of V."""
     Z = scaling.apply(data)
     W = persist(Z.right(as_factor(orthonormalize(V), Z.dtype)))
-    values, vectors = np.linalg.eigh(gram(W).astype(np.float64))
+    values, vectors = np.linalg.eigh(gram(W.astype(np.float64)))
     strong = values > 1e-14 * values[-1]
     U = persist(map_rows(_times, W, vectors[:, strong] / np.sqrt(values[strong])))
     R = Z.left(as_factor(U, Z.dtype)).astype(np.float64, copy=False)

@@ -20,7 +20,7 @@ import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data, Scaled, Scaling, Sparse, row_blocks, unit_scaling, unscale
+from autonmf.data import Block, Data, row_blocks, unit_scaling, unscale
 from autonmf.data.factors import (
     append_column,
     as_factor,
@@ -33,6 +33,7 @@ from autonmf.data.factors import (
     scale_columns,
     take_columns,
 )
+from autonmf.data.scaling import as_single
 from autonmf.losses.protocol import Projection
 from autonmf.model.components import (
     Merger,
@@ -312,10 +313,7 @@ class Frobenius:
 
     def prepare(self, data: Data, *, single: bool) -> Data:
         """X, or a copy of its entries in single precision where it is sparse."""
-        if not single:
-            return data
-        inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
-        return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Sparse) else data
+        return as_single(data) if single else data
 
     def pose(self, prepared: Data, **constants: float) -> Problem:
         """Eq. (1) with the given μ and δ."""
