@@ -36,8 +36,8 @@ class SavingMixin:
         Notes
         -----
         Objects are not saved. A ``solver`` or ``init`` that is not a name is loaded as "given", which `fit`
-        refuses: set it before fitting again. A generator as ``random_state`` is loaded as None. Callbacks
-        and the settings of `set_output` are not saved.
+        refuses: set it before fitting again. A generator as ``random_state`` is loaded as None. Callbacks,
+        the name of a ``checkpoint`` and the settings of `set_output` are not saved.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -83,9 +83,9 @@ class SavingMixin:
 def _plain(name: str, value: Any) -> Any:
     """A parameter as JSON stores it."""
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, PLAIN):
+    if isinstance(value, PLAIN) and name != "checkpoint":
         return value
-    return None if name == "random_state" else "given"
+    return None if name in ("random_state", "checkpoint") else "given"
 
 
 def _describe_estimate(estimate: RankEstimate) -> dict[str, Any]:
