@@ -23,10 +23,12 @@ from autonmf._warnings import warn
 from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
+from autonmf.model.known import check_known
 from autonmf.path import PathOptions, RankPath, find_loss, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.selection import UNCERTAIN, UncertainRankWarning
 from autonmf.solvers import Solver
+from autonmf.stability import ComponentStability, measure_stability
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
 
@@ -45,6 +47,10 @@ class AutoNMF(
         None or "auto": chosen from the data. An int: the path ends at this rank.
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
+    fixed_components : array or data frame of shape (k, n_features), optional
+        Known components, such as reference spectra: rows of H that stay as they are. The rank counts them,
+        and the rule says how many the data need beyond them. Columns are matched by name where both have
+        names.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
         The loss, as scikit-learn names it: least squares, or the Kullback-Leibler divergence for counts.
     solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"}
@@ -90,7 +96,7 @@ class AutoNMF(
     n_components_ : int
         The rank.
     components_ : ndarray of shape (n_components_, n_features)
-        H, by decreasing energy ‖W_j‖‖H_j‖.
+        H: the known components as given, then the others by decreasing energy ‖W_j‖‖H_j‖.
     reconstruction_err_ : float
         ‖X - WH‖_F on the training data, or √(2D) with D the Kullback-Leibler divergence, as in scikit-learn.
     explained_variance_ : ndarray of shape (n_components_,)
@@ -101,6 +107,8 @@ class AutoNMF(
         The solutions at all ranks.
     rank_estimate_ : RankEstimate or None
         The choice and the evidence for it; None if ``n_components`` was given.
+    unused_components_ : tuple of int
+        Indices of known components that the data do not need.
     polished_ : bool
         Whether the factors were iterated on X until a stopping criterion held.
     n_features_in_ : int
@@ -126,6 +134,7 @@ class AutoNMF(
         n_components: int | str | None = None,
         *,
         max_rank: int | None = None,
+        fixed_components: Any = None,
         beta_loss: str | float = "frobenius",
         solver: str | Solver = "auto",
         grid: str = "exact",
@@ -146,6 +155,7 @@ class AutoNMF(
     ) -> None:
         self.n_components = n_components
         self.max_rank = max_rank
+        self.fixed_components = fixed_components
         self.beta_loss = beta_loss
         self.solver = solver
         self.grid = grid
@@ -255,6 +265,8 @@ class AutoNMF(
         other = copy(self)
         if X is None:
             U, V = (factor.astype(self.components_.dtype) for factor in (point.U, point.V))
+            n_known = self.path_.n_known
+            V[:, :n_known] = self.components_[:n_known].T  # the path may be in single precision
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
             X = self._check(X, reset=False)
@@ -262,6 +274,59 @@ class AutoNMF(
             with self._open(X, options, sample_weight, weights) as opened:
                 other._set_factors(*refine(opened, self.path_, rank, options), polished=True)
         return other
+
+    def component_stability(
+        self,
+        X: Any,
+        n_resamples: int = 20,
+        random_state: Seed = 0,
+        sample_weight: Any = None,
+        weights: Any = None,
+    ) -> ComponentStability:
+        """How well each component is found again when the samples of X are drawn again.
+
+        Parameters
+        ----------
+        X, sample_weight, weights
+            What `fit` was given; X in memory.
+        n_resamples : int
+            Number of resamples: as many samples as X has, drawn with replacement. Each is factorised from a
+            random initial point of its own.
+        random_state : int, generator or None
+            Seed of the resamples and of their initial points.
+
+        Returns
+        -------
+        ComponentStability
+            A cosine with its interval for each component, intervals of its loadings, and the stability at
+            each rank up to five more than that of the model.
+
+        Examples
+        --------
+        >>> from autonmf import AutoNMF
+        >>> from autonmf.datasets import make_low_rank
+        >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
+        >>> stability = AutoNMF(random_state=0).fit(X).component_stability(X, n_resamples=5)
+        >>> bool(stability.stability.min() > 0.9)
+        True
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        if isinstance(X, Stored) or is_dask(X):
+            raise ValueError(
+                "component_stability draws samples of X, which needs X in memory: pass X[:] or X.compute(), "
+                "or fit and pass a part of the samples"
+            )
+        W = self._project(X, weights)
+        automatic = self.n_components in (None, "auto") and self.rule == "auto"
+        options = replace(
+            self._options(), solver="auto", grid="exact", init="random", n_starts=1, max_rank=None,
+            time_budget=None, equilibrate=automatic,
+        )  # fmt: skip
+        return measure_stability(
+            X, (W, self.components_.T), self.path_, options, n_resamples=n_resamples,
+            random_state=random_state, sample_weight=sample_weight, weights=weights,
+        )  # fmt: skip
 
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
         """Write a self-contained interactive page about this model to ``file``.
@@ -325,6 +390,7 @@ class AutoNMF(
                 on_polish=watch.polishing,
             )
             self._path, self.rank_estimate_, self.n_iter_ = found.lazy_path, found.estimate, found.n_iter
+            self.unused_components_ = found.unused
             self._set_factors(found.W, found.H, found.loss, polished=True)
         if not found.converged:
             warn(
@@ -335,13 +401,19 @@ class AutoNMF(
         estimate = found.estimate
         if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
             why = "; ".join(estimate.warnings)
-            message = f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}"
+            message = (
+                f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}; "
+                "path_.tree() shows which component splits at each rank"
+            )
             warn(message, UncertainRankWarning)
         watch.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 
     def _options(self) -> PathOptions:
-        given = vars(self)
+        given = vars(self).copy()
+        if self.fixed_components is not None:
+            names = getattr(self, "feature_names_in_", None)
+            given["fixed_components"] = check_known(self.fixed_components, self.n_features_in_, names)
         return PathOptions(
             **{each.name: given[each.name] for each in fields(PathOptions) if each.name in given}
         )

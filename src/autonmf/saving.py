@@ -36,8 +36,9 @@ class SavingMixin:
         Notes
         -----
         Objects are not saved. A ``solver`` or ``init`` that is not a name is loaded as "given", which `fit`
-        refuses: set it before fitting again. A generator as ``random_state`` is loaded as None. Callbacks,
-        the name of a ``checkpoint`` and the settings of `set_output` are not saved.
+        refuses: set it before fitting again. Known components are loaded as an array. A generator as
+        ``random_state`` is loaded as None. Callbacks, the name of a ``checkpoint`` and the settings of
+        `set_output` are not saved.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -53,6 +54,7 @@ class SavingMixin:
             "reconstruction_err": model.reconstruction_err_,
             "explained_variance": model.explained_variance_.tolist(),
             "n_iter": int(model.n_iter_),
+            "unused": list(model.unused_components_),
             "polished": model.polished_,
             "chosen": estimate is not None and estimate.rank == model.n_components_,
             "feature_names": None if names is None else names.tolist(),
@@ -71,10 +73,12 @@ class SavingMixin:
 
         def read(archive: storage.Archive, header: Any) -> Any:
             storage.check_format(header, FORMAT, VERSION)
-            model = cls()
+            model: Any = cls()
             _set_parameters(model, header["parameters"])
             for name, value in _read_attributes(archive, header).items():
                 setattr(model, name, value)
+            if n_known := model.path_.n_known:
+                model.set_params(fixed_components=model.components_[:n_known].copy())
             return model
 
         loaded: Self = storage.read_archive(file, FORMAT, read)
@@ -120,8 +124,14 @@ def _read_attributes(archive: storage.Archive, header: dict[str, Any]) -> dict[s
     variances = [storage.check_size(one) for one in storage.check_kind(header["explained_variance"], list)]
     if len(variances) != components:
         raise ValueError("it does not have a variance for each component")
+    if path.n_known > components:
+        raise ValueError("it has fewer components than known ones")
+    unused = storage.check_kind(header.get("unused", []), list)
+    if not all(storage.check_count(index, 0) < path.n_known for index in unused):
+        raise ValueError("its unused components are not among the known ones")
     attributes = {
         "_path": Lazy.known(path),
+        "unused_components_": tuple(unused),
         "components_": H,
         "n_components_": components,
         "n_features_in_": features,

@@ -131,6 +131,11 @@ class Search:
         metavar="N",
     )
     max_rank: int | None = _search("Largest rank. Default: half the smaller side, at most 50.", metavar="N")
+    known: Path | None = _search(
+        "File with known components in rows: they stay as they are, and the rank counts them. Columns are "
+        "matched by name where both files have names.",
+        metavar="FILE",
+    )
     beta_loss: str | None = _search(
         "frobenius (default): least squares; kullback-leibler: for counts.",
         **_one_of("autonmf.losses", "LOSSES"),
@@ -197,6 +202,7 @@ class Look:
     )
     map_shape: Shape = _look("Rows are pixels of a map of this shape.", parser=_parse_shape, metavar="RxC")
     column_order: bool = _look("Pixels are in column order, as in MATLAB.", False, "--column-order")
+    unmix: bool = _look("Spectra: also show materials and their abundances.", False, "--unmix")
     n_top: int = _look("Words or genes per component.", 10, min=1, max=100, metavar="N")
     title: str | None = _look("Title of the page. Default: name of FILE.", metavar="TEXT")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,8 +73,21 @@ def _open_standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
+def read_known(file: Path, table: Table) -> Any:
+    """The known components of a file, in the order of the columns of the matrix."""
+    from autonmf.model.known import check_known
+
+    with explain_errors(f"read {file}"), print_warnings():
+        known = read_matrix(file)
+    try:
+        own = known.column_names if table.column_names else None
+        return check_known(known.X, table.X.shape[1], table.column_names, own)
+    except (TypeError, ValueError) as error:
+        raise Failure(str(error).replace("fixed_components", f"--known {file}"), BAD_USAGE) from error
+
+
 def factorise(
-    X: Any, search: Search, label: str, *, missing: str = "error", quiet: bool = False
+    table: Table, search: Search, label: str, *, missing: str = "error", quiet: bool = False
 ) -> Factorisation:
     """Compute the path, choose the rank and polish the solution there, with a progress bar unless quiet.
 
@@ -82,7 +96,8 @@ def factorise(
     from autonmf import fit  # loads SciPy, so not before the file is read
     from autonmf.data import OpenedData, as_data
 
-    rank = search.n_components
+    X, rank = table.X, search.n_components
+    known = None if search.known is None else read_known(search.known, table)
     if rank is not None and rank > min(X.shape):
         raise Failure(
             f"--n-components {rank} is more than the smaller side of the {X.shape[0]} x {X.shape[1]} matrix; "
@@ -91,7 +106,7 @@ def factorise(
         )
     progress = show_progress(label, search, quiet=quiet)
     with explain_errors("factorise the matrix"), print_warnings(), progress as reporter:
-        options = search.path_options(callback=reporter.reached)
+        options = search.path_options(callback=reporter.reached, fixed_components=known)
         try:
             data = as_data(X, missing=missing)
         except ValueError as error:

@@ -26,7 +26,7 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     stem = "standard-input" if source.file == STREAM else Path(source.name.removesuffix(".gz")).stem
     target = page.out or Path(f"{stem}-report.html")
     _check_target(target, page)
-    from autonmf.report.page import plotly_script, write_page
+    from autonmf.report.page import find_materials, plotly_script, write_page
     from autonmf.report.result import Result
 
     try:
@@ -37,18 +37,23 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     presentation = _choose_presentation(table, look)
     if look.kind is None and look.image_shape is None and not page.quiet:
         say("note", _describe_presentation(presentation))
+    if look.unmix and presentation.kind != "spectrum":
+        shown = f"--unmix is for spectra, but components are shown as {presentation.kind}"
+        raise Failure(f"{shown}: add --kind spectrum", BAD_USAGE)
     if target != STREAM:
         check_writable(target.parent)
     silent = page.quiet or page.json
-    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
-    for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
+    found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
+    for warning in found.warnings if not page.quiet else ():
         say("warning", warning)
+    with explain_errors("unmix the matrix"):
+        unmixing = find_materials(table.X, presentation, found.W) if look.unmix else None
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
         result = Result.from_factorisation(found, table.X, source.missing)
         recipe = write_recipe(source, search, look, page)
         title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
         file = Path(folder, "page.html") if target == STREAM else target
-        write_page(result, presentation, recipe, title, file, plotly)
+        write_page(result, presentation, recipe, title, file, plotly, unmixing)
         size = file.stat().st_size
         printed = file.read_text(encoding="utf-8") if target == STREAM else ""
     sys.stdout.write(printed)
@@ -113,15 +118,16 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
     names = ("n_components", "max_rank", "beta_loss", "solver", "grid", "n_starts")
     given = {name: getattr(search, name) for name in names} | search.rule_options()
     given["missing"] = None if source.missing == Input.missing else source.missing
+    given["fixed_components"] = search.known
     given["random_state"] = search.seed
     return recipe_from_settings(
         {name: value for name, value in given.items() if value is not None},
-        _write_loading(source),
+        _write_loading(source, search),
         _write_command(source, search, look, page),
     )
 
 
-def _write_loading(source: Input) -> tuple[str, ...]:
+def _write_loading(source: Input, search: Search) -> tuple[str, ...]:
     from_stream = source.file == STREAM
     given = {"variable": source.var, "header": source.header, "labels": source.labels}
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
@@ -131,6 +137,8 @@ def _write_loading(source: Input) -> tuple[str, ...]:
     if source.normalize is not None:
         lines.append("from autonmf.io import normalize")
         X = f"normalize({X}, {source.normalize!r})"
+    if search.known is not None:
+        lines.append(f"fixed_components = read_matrix({str(search.known)!r}).X")
     return (*lines, f"X = {X}")
 
 

@@ -101,14 +101,15 @@ INLINE REAL step_weight(double old, double g, double q, double s)
     return (REAL)(new > FLOOR ? new : FLOOR);
 }
 
-/* Which weights that are SMALL have g > s, and will grow; ``ratio`` gets x / fit. */
-INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x,
-                              const REAL *fit, REAL *ratio, const double *s, const REAL *w, int32_t *growing)
+/* Which weights from ``start`` on that are SMALL have g > s, and will grow; ``ratio`` gets x / fit. */
+INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL *H, ptrdiff_t ld,
+                              const REAL *x, const REAL *fit, REAL *ratio, const double *s, const REAL *w,
+                              int32_t *growing)
 {
     ptrdiff_t count = 0;
     for (ptrdiff_t j = 0; j < length; j += LANES)
         *(loose *)(ratio + j) = *(const loose *)(x + j) / *(const loose *)(fit + j);
-    for (ptrdiff_t k = 0; k < r;) {
+    for (ptrdiff_t k = start; k < r;) {
         ptrdiff_t group[4], size = 0;
         for (; k < r && size < 4; k++)
             if (w[k] <= (REAL)SMALL && s[k] > 0)
@@ -131,37 +132,38 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrd
     return count;
 }
 
-/* The weights that are not SMALL. */
-INLINE ptrdiff_t find_large(ptrdiff_t r, const REAL *w, int32_t *large)
+/* The weights from ``start`` on that are not SMALL. */
+INLINE ptrdiff_t find_large(ptrdiff_t start, ptrdiff_t r, const REAL *w, int32_t *large)
 {
     ptrdiff_t count = 0;
-    for (ptrdiff_t k = 0; k < r; k++)
+    for (ptrdiff_t k = start; k < r; k++)
         if (w[k] > (REAL)SMALL)
             large[count++] = (int32_t)k;
     return count;
 }
 
-/* Scalar coordinate descent on w, at most ``sweeps`` times over w: until one moves less than ``tol`` of the fit. x
- * is zero beyond its entries; ``ratio`` has room for ``length`` numbers, ``order`` for r.
+/* Scalar coordinate descent on the weights from ``start`` on, at most ``sweeps`` times over them: until one moves
+ * less than ``tol`` of the fit. x is zero beyond its entries; ``ratio`` has room for ``length`` numbers, ``order``
+ * for r.
  *
  * Most weights of counts are as small as they can be, and stay there while g <= s. The others are updated first;
  * then one pass without a division finds the small ones that will grow. As they do, the fit grows and every other g
  * falls, so that this pass overlooks none. Further sweeps leave the small ones alone, unless ``tol`` is to be met. */
-INLINE void sweep_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x, REAL *fit,
-                      REAL *ratio, const double *s, REAL *w, int32_t *order, int sweeps, double tol)
+INLINE void sweep_row(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x,
+                      REAL *fit, REAL *ratio, const double *s, REAL *w, int32_t *order, int sweeps, double tol)
 {
     REAL change = 0, reached = 0;
     const REAL *last = H;
     for (int sweep = 0; sweep < sweeps; sweep++) {
         double moved = 0, size = 0;
-        ptrdiff_t count = find_large(r, w, order);
+        ptrdiff_t count = find_large(start, r, w, order);
         int searched = sweep > 0 && !(tol > 0);
         for (ptrdiff_t i = 0;; i++) {
             if (i == count && !searched) {
                 if (change != 0)
                     add_change(length, last, change, reached, fit);
                 change = 0;
-                count = find_growing(length, r, H, ld, x, fit, ratio, s, w, order);
+                count = find_growing(length, start, r, H, ld, x, fit, ratio, s, w, order);
                 searched = 1;
                 i = 0;
             }
@@ -269,14 +271,14 @@ INLINE void gather_row(ptrdiff_t count, ptrdiff_t length, ptrdiff_t width, const
     memset(x + count, 0, (length - count) * sizeof(REAL));
 }
 
-/* Rows of a sparse X: sweeps over their weights W (n x r, its columns ``apart`` numbers apart), in place; with none
- * W is only read. Returns the sum of x log(x / fit) - x after them, or NaN if there is no memory for one row;
- * ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and ``width`` numbers long, a multiple of LANES; the
- * sums of row i begin at sums + i * stride. */
+/* Rows of a sparse X: sweeps over their weights W (n x r, its columns ``apart`` numbers apart), in place, from
+ * column ``first`` on; with none W is only read. Returns the sum of x log(x / fit) - x after them, or NaN if there
+ * is no memory for one row; ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and ``width`` numbers
+ * long, a multiple of LANES; the sums of row i begin at sums + i * stride. */
 MULTIVERSION double NAME(kl_sparse)(
     ptrdiff_t n, ptrdiff_t r, const int64_t *starts, const int32_t *columns, const REAL *values, const REAL *H,
     ptrdiff_t width, const double *sums, ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol,
-    REAL *ratio)
+    REAL *ratio, ptrdiff_t first)
 {
     ptrdiff_t longest = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -293,7 +295,7 @@ MULTIVERSION double NAME(kl_sparse)(
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t start = starts[i], count = starts[i + 1] - start, length = WHOLE(count);
         if (count == 0) { /* an empty row has no weights */
-            for (ptrdiff_t k = 0; sweeps && k < r; k++)
+            for (ptrdiff_t k = first; sweeps && k < r; k++)
                 W[k * apart + i] = 0;
             continue;
         }
@@ -301,12 +303,12 @@ MULTIVERSION double NAME(kl_sparse)(
             w[k] = W[k * apart + i];
         gather_row(count, length, width, columns + start, values + start, H, gathered, x);
         fit_row(length, r, gathered, length, w, fit);
-        sweep_row(length, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
+        sweep_row(length, first, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
         loss += row_loss(length, x, fit);
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < count; j++)
                 ratio[start + j] = x[j] / fit[j];
-        for (ptrdiff_t k = 0; sweeps && k < r; k++)
+        for (ptrdiff_t k = first; sweeps && k < r; k++)
             W[k * apart + i] = w[k];
     }
     free(gathered);
@@ -317,7 +319,7 @@ MULTIVERSION double NAME(kl_sparse)(
  * zero beyond their m numbers. */
 MULTIVERSION double NAME(kl_dense)(
     ptrdiff_t n, ptrdiff_t m, ptrdiff_t r, const REAL *X, const REAL *H, ptrdiff_t ld, const double *sums,
-    ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol, REAL *ratio)
+    ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol, REAL *ratio, ptrdiff_t first)
 {
     ptrdiff_t length = WHOLE(m);
     size_t room = (3 * length + r) * sizeof(REAL) + r * sizeof(int32_t);
@@ -335,19 +337,19 @@ MULTIVERSION double NAME(kl_dense)(
             empty &= x[j] == 0;
         }
         for (ptrdiff_t k = 0; k < r; k++) {
-            if (empty && sweeps)
+            if (empty && sweeps && k >= first)
                 W[k * apart + i] = 0;
             w[k] = W[k * apart + i];
         }
         if (empty && sweeps)
             continue;
         fit_row(length, r, H, ld, w, fit);
-        sweep_row(length, r, H, ld, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
+        sweep_row(length, first, r, H, ld, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
         loss += row_loss(length, x, fit);
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < m; j++)
                 ratio[i * m + j] = x[j] / fit[j];
-        for (ptrdiff_t k = 0; sweeps && k < r; k++)
+        for (ptrdiff_t k = first; sweeps && k < r; k++)
             W[k * apart + i] = w[k];
     }
     free(x);

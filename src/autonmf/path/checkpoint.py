@@ -125,6 +125,8 @@ def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, np.ndarray):  # known components
+        return _digest(value)
     if isinstance(value, tuple | list):  # factors
         return [_digest(np.asarray(factor, dtype=np.float64)) for factor in value]
     return repr(value) if is_dataclass(value) else type(value).__qualname__

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.noise import WhitenedSpectrum
+from autonmf.solvers import HIGH_RANK
+
+if TYPE_CHECKING:
+    from autonmf.path.tree import ComponentTree
 
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
     """The best solution found at one rank: X ≈ U Vᵀ."""
 
-    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖
+    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖ after the known ones
     V: Array  # m x rank
     loss: float  # for example ½‖X - UVᵀ‖²
     lam: float  # the λ at which the path reached it
@@ -56,6 +61,8 @@ class Evidence:
     whitened: WhitenedSpectrum  # of X with noise of unit variance
     complete: bool = True  # False if the path was interrupted
     all_known: bool = True  # False if entries are missing, or count with weights of their own
+    n_known: int = 0  # known components: the spectrum is what they explain, then σ² of Y beyond them
+    known_drops: Array = field(default_factory=partial(np.zeros, 0))  # by how much those in Y lower the loss
 
 
 def not_visited(rank: Any, ranks: list[int]) -> ValueError:
@@ -82,6 +89,7 @@ class RankPath:
     complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
     evidence: Evidence | None = None  # of a path that followed the equilibrated X
+    n_known: int = 0  # known components: the first of every point, as they were given
 
     @property
     def ranks(self) -> Array:
@@ -124,6 +132,20 @@ class RankPath:
             if point.rank == rank:
                 return point
         raise not_visited(rank, self.ranks.tolist())
+
+    def tree(self, max_rank: int | None = None) -> ComponentTree:
+        """Which component of a smaller rank each component comes from, up to ``max_rank``.
+
+        The default is 25: above it the exact path makes few iterations. Where X is a Dask array, it is read
+        once, for the sums of the weights.
+        """
+        from autonmf.path.tree import make_tree
+
+        bound = max(HIGH_RANK, self.ranks[0]) if max_rank is None else max_rank
+        points = [point for point in self.points if point.rank <= bound]
+        if not points:
+            raise ValueError(f"max_rank={bound} is below the smallest rank of this path, {self.ranks[0]}")
+        return make_tree(points)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the path and return its display; ``options`` are those of `PathDisplay.plot`."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf._warnings import warn
 from autonmf.data import OpenedData, Scaling, as_rows
-from autonmf.data.factors import as_factor
-from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
+from autonmf.data.factors import as_factor, scale_rows
+from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
+from autonmf.model.known import check_known, find_names, replace_known
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import Callback, PathOptions, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visited
@@ -30,8 +31,15 @@ from autonmf.path.view import View, prepare, prepare_like
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
-Spectra = tuple[Array, WhitenedSpectrum]
-"""The spectrum of what a rule looks at, and that of X with noise of unit variance."""
+
+class Spectra(NamedTuple):
+    """Squared singular values, beyond the known components if there are any."""
+
+    first: float  # σ₁² of Y, as a fraction of ‖Y‖²
+    of_Y: Array  # what a rule looks at, as fractions of ‖Y‖²
+    whitened: WhitenedSpectrum  # of X with noise of unit variance
+    known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
+
 
 LAGS = 1.2
 """Where noise begins, a drop that is larger than this many squared singular values is looked into."""
@@ -53,6 +61,7 @@ class SearchResult:
     solutions: list[Solution | PathPoint]  # of every rank; a point of X takes the place of each
     plateaus: bool = False  # whether the λ of the points are still to be found
     weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
+    known: Array | None = None  # known components of X, as columns
 
     @property
     def view(self) -> View:
@@ -124,10 +133,14 @@ class SearchResult:
     def _present(self, point: PathPoint) -> PathPoint:
         """A point as the caller sees it. With weights the factors are of X, the loss is weighted."""
         project = partial(project_rows, beta_loss=self.path.beta_loss)
-        U, V = self.opened.present_rows(point.U, point.V, project), point.V
+        U, V = point.U, point.V
+        if not self.opened.weighted:
+            U, V = replace_known(U, V, self.known)
+        U = self.opened.present_rows(U, V, project)
         if self.opened.weighted:
-            factors = balance(*self.opened.scaling.to_original(U, V), sort=True)
-            U, V = (as_factor(factor, point.V.dtype) for factor in factors)
+            U, V = balance(*self.opened.scaling.to_original(U, V), sort=True, n_fixed=self.path.n_known)
+            U, V = replace_known(U, V, self.known)
+            U, V = (as_factor(factor, point.V.dtype) for factor in (U, V))
         return replace(point, U=U, V=V)
 
 
@@ -153,17 +166,12 @@ def search(
     rng = as_generator(options.random_state)
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
-        view = prepare(data, options, max_rank, sketch, weights)
+        view = prepare(data, options, max_rank, sketch, weights, find_known(opened, options))
         spectra = None
         if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walked = None
-        with suppress(CompressionUnreliable):
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        if walked is None:  # by now nothing refers to the compression any more
-            view = view.direct()
-            walked = walk(view).walk_all(keep_partial=keep_partial)
+        view, walked = walk_view(view, walk, keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
         try:
@@ -178,11 +186,20 @@ def search(
             return _make_result(opened, view, walked, options, -math.inf, spectra)
 
 
+def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
+    """Walk from every initial point; once more without the compression where that is unreliable."""
+    with suppress(CompressionUnreliable):
+        return view, walk(view).walk_all(keep_partial=keep_partial)
+    view = view.direct()  # by now nothing refers to the compression any more
+    return view, walk(view).walk_all(keep_partial=keep_partial)
+
+
 def rank_path(
     X: Any,
     max_rank: int | None = None,
     *,
     min_rank: int = 1,
+    fixed_components: Any = None,
     beta_loss: str | float = "frobenius",
     solver: str | Solver = "auto",
     grid: str = "exact",
@@ -224,6 +241,10 @@ def rank_path(
         largest rank of the path may be smaller.
     min_rank : int
         Where the path ends.
+    fixed_components : array or data frame of shape (k, m), optional
+        Known components: rows of H that stay as they are, and are the first k of every solution, in their
+        order. The path ends with these alone. Columns are matched by name where both have names. See
+        ``docs/known.md``. Only with ``grid="exact"`` and the default solver.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
         The loss, as scikit-learn names it. "kullback-leibler", Σ x log(x/x̂) - x + x̂, is for counts. It is
         minimised by coordinate descent on the exact path, and has neither λ nor μ.
@@ -300,6 +321,7 @@ def rank_path(
     options = PathOptions(
         max_rank=max_rank,
         min_rank=min_rank,
+        fixed_components=fixed_components,
         beta_loss=beta_loss,
         solver=solver,
         grid=grid,
@@ -323,6 +345,9 @@ def rank_path(
     )
     with open_data(X, missing=missing, weights=weights, power=options.loss.weight_power) as opened:
         opened.check_options(options)
+        if fixed_components is not None:
+            rows = check_known(fixed_components, opened.data.shape[1], find_names(X))
+            options = replace(options, fixed_components=rows)
         with open_checkpoint(options, opened.data) as (options, saved):
             found = search(opened, options, checkpoint=saved)
             try:
@@ -332,6 +357,14 @@ def rank_path(
                 unscaler = replace(found.unscaler, deadline=-math.inf)
                 path = replace(found.path, complete=False)
                 return replace(found, unscaler=unscaler, path=path).finish()
+
+
+def find_known(opened: OpenedData, options: PathOptions) -> Array | None:
+    """The known components in the units of the opened data, as columns."""
+    if options.fixed_components is None:
+        return None
+    rows = np.asarray(options.fixed_components, dtype=np.float64)
+    return np.asarray(scale_rows(rows.T, 1.0 / opened.scaling.b))
 
 
 def _warn_of_rising_losses() -> None:
@@ -355,12 +388,17 @@ def _find_spectra(
     """
     found: list[Spectra] = []
     for solution in [None] if view.scaled.complete else solutions:
-        known = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
-        Y, leading = view.lead(known, rank, rng)
-        found.append((leading.spectrum, whitened or whiten(Y, leading)))
-        if solution and min(spectrum.count_above() for _, spectrum in found) <= solution.rank:
+        filled = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
+        Y, leading, known = view.lead(filled, rank, rng)
+        of_Y, drops = leading.spectrum, np.zeros(0)
+        first = float(of_Y[0])
+        if view.n_fixed:
+            of_Y, drops = project_out(leading, known).spectrum, measure_known(leading, known)
+        found.append(Spectra(first, of_Y, whitened or whiten(Y, leading, known), drops))
+        fewest = min(spectra.whitened.count_above() for spectra in found)
+        if solution and fewest + view.n_fixed <= solution.rank:
             break
-    return min(reversed(found), key=lambda one: one[1].count_above())
+    return min(reversed(found), key=lambda one: one.whitened.count_above())
 
 
 def _make_result(
@@ -370,21 +408,24 @@ def _make_result(
     """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
     solutions, evidence = walked.solutions(), None
     if spectra is not None:
-        spectrum, whitened = spectra
+        _, spectrum, whitened, known_drops = spectra
         unit = view.energy
         if not options.loss.equilibrates:
-            unit /= max(1.0 - float(spectrum[0]), EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
-        complete = view.scaled.complete
+            unit /= max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
+        complete, n_fixed = view.scaled.complete, view.n_fixed
+        if n_fixed:
+            spectrum = np.append(1.0 - view.smallest[2] / (unit or 1.0), spectrum)
         if complete and options.grid == "exact" and time.monotonic() < deadline:
-            first = whitened.count_above()
+            first = n_fixed + whitened.count_above()
             solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, view, options)
         losses = np.array([solution.loss for solution in solutions]) / (unit or 1.0)
-        if complete and solutions[0].rank == 1:
+        if complete and solutions[0].rank == max(n_fixed, 1):
             losses[0] = 1.0 - spectrum[0]  # to the last digit
         ranks = np.array([solution.rank for solution in solutions])
         evidence = Evidence(
-            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, all_known=complete
-        )
+            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, complete, n_fixed,
+            known_drops,
+        )  # fmt: skip
     plain, weighted = view, None
     plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
     if view.scaling.is_uniform:
@@ -404,9 +445,11 @@ def _make_result(
         complete=walked.complete,
         settings=options.settings() | {"engine": plain.engine, "weighted": opened.weighted},
         evidence=evidence,
+        n_known=view.n_fixed,
     )
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted)
+    known = None if options.fixed_components is None else options.fixed_components.T
+    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, known)
 
 
 def _iterate_where_noise_begins(
@@ -416,16 +459,17 @@ def _iterate_where_noise_begins(
 
     A solution lags if the next component lowers the loss by more than the next direction could, which is what
     ``squares`` say: either so many components cannot do what as many directions do, or the iteration ended
-    too early. The rule has to know which.
+    too early. The rule has to know which. Known components count as the first square.
     """
     better = {solution.rank: solution for solution in solutions}
     squares = np.pad(squares, (0, solutions[-1].rank))
+    before = max(view.n_fixed - 1, 0)
 
     def lags(rank: int) -> bool:
         gain = better[rank].loss - better[rank + 1].loss
-        return bool(gain > LAGS * squares[rank] + NEGLIGIBLE * squares.sum())
+        return bool(gain > LAGS * squares[rank - before] + NEGLIGIBLE * squares.sum())
 
-    while {rank, rank + 1} <= better.keys() and rank < HIGH_RANK and lags(rank):
+    while {rank, rank + 1} <= better.keys() and rank - before < HIGH_RANK and lags(rank):
         better[rank] = _iterate(better[rank], better[rank], "here", view, options)
         if lags(rank):  # it may be a poor local minimum: come from either side
             better[rank] = _iterate(better[rank], better[rank + 1], "merge", view, options)
@@ -443,7 +487,7 @@ def _iterate(known: Solution, start: Solution, step: str, view: View, options: P
     """
     solver = options.make_solver()
     U, V = (as_factor(factor, view.matrix.dtype) for factor in (start.U, start.V))
-    state = solver.init(options.loss.pose(view.matrix, mu=options.mu, delta=options.delta), U, V)
+    state = solver.init(view.pose(mu=options.mu, delta=options.delta), U, V)
     stopping = Stopping(options.tol, max_iter=MORE_ITERATIONS, rank_window=MORE_ITERATIONS, progress=PROGRESS)
     if step != "here":
         state = run(solver, state, stopping).state.balance().compact()

@@ -25,6 +25,8 @@ from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.factors import map_rows, scale_rows, sum_rows
 from autonmf.data.masked import Masked
 from autonmf.losses import FROBENIUS, Loss
+from autonmf.losses.protocol import NONE
+from autonmf.model.known import replace_known
 from autonmf.path.options import PathOptions
 
 UNITS, MOST_EQUILIBRATIONS = 0.5, 3
@@ -53,6 +55,27 @@ class View:
     compressed: Compressed | None = None  # of X', in double precision
     precise: bool = True  # False: single precision will do, where that is faster
     loss: Loss = FROBENIUS
+    known: Array | None = None  # known components of X as columns, m x k
+
+    @cached_property
+    def fixed(self) -> Array:
+        """The known components of X', as columns of root mean square one; no column if there are none."""
+        if self.known is None:
+            return NONE
+        columns = scale_rows(self.known, 1.0 / self.scaling.b)
+        return np.asfortranarray(columns / np.sqrt(np.mean(np.square(columns), axis=0)))
+
+    @property
+    def n_fixed(self) -> int:
+        return int(self.fixed.shape[1])
+
+    def fix(self, U: Any, V: Array) -> tuple[Any, Array]:
+        """Factors of X' with the known components as they are, after rounding elsewhere."""
+        return replace_known(U, V, self.fixed.astype(V.dtype))
+
+    def pose(self, **constants: Any) -> Any:
+        """The problem that a search solves."""
+        return self.loss.pose(self.matrix, n_fixed=self.n_fixed, **constants)
 
     @property
     def engine(self) -> str:
@@ -81,6 +104,18 @@ class View:
     def rank_one(self) -> tuple[Any, Array, float]:
         """The best factors of X' of rank one, and their loss."""
         return self.loss.rank_one(self.double)
+
+    @cached_property
+    def smallest(self) -> tuple[Any, Array, float]:
+        """The best factors of X' of the smallest rank, and their loss: a global minimum.
+
+        The smallest rank is one, or that of the known components alone.
+        """
+        if not self.n_fixed:
+            return self.rank_one
+        V = np.asfortranarray(self.fixed, dtype=self.double.dtype)
+        U, loss = self.loss.project(self.double, V)
+        return U, V, loss
 
     @property
     def loss_unit(self) -> float:
@@ -126,15 +161,17 @@ class View:
         true = FROBENIUS.value(self.scaled, *(factor.astype(self.scaled.dtype) for factor in (U, V)))
         return bool(abs(loss - true) > tolerance * (energy - true))
 
-    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed]:
-        """What a rule looks at, and its leading directions: X', with its missing entries filled in.
+    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed, Array]:
+        """What a rule looks at, X' with missing entries filled in; its leading directions, and what is known.
 
         Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
         of counts then have comparable variances, and the first singular pair is the best fit of rank one.
         """
+        known = self.fixed
         if not self.loss.equilibrates:
-            data = root_sums(data).apply(data)
-        return data, self.compressed or compress(data, rank, rng)
+            roots = root_sums(data)
+            data, known = roots.apply(data), known / roots.b
+        return data, self.compressed or compress(data, rank, rng), known
 
     def without_X(self, most: int) -> View | None:
         """The same with its compression in place of X, or a copy of at most so many bytes.
@@ -146,9 +183,13 @@ class View:
 
 
 def prepare(
-    data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None
-) -> View:
-    """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays."""
+    data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None,
+    known: Array | None = None,
+) -> View:  # fmt: skip
+    """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays.
+
+    ``known`` are the known components of X, as columns.
+    """
     weighted = data if weights is None else weights.apply(data)
     scaling = unit_scaling(weighted) if options.scale or options.follows_equilibrated else Scaling()
     scaled = scaling.apply(weighted)
@@ -161,7 +202,7 @@ def prepare(
                 break
         step = unit_scaling(scaled)
         scaling, scaled = scaling.then(step), step.apply(scaled)
-    view = _view(data, scaling, scaled, options)
+    view = _view(data, scaling, scaled, options, known)
     if not _compresses(view.scaled, options, rank):
         return view
     return replace(view, compressed=compress(view.scaled, rank, rng))
@@ -170,7 +211,7 @@ def prepare(
 def prepare_like(view: View, options: PathOptions) -> View:
     """X in its own units, compressed as its equilibrated form was: diag(a) L spans X if L spans X'."""
     scaling = unit_scaling(view.data) if options.scale else Scaling()
-    plain = _view(view.data, scaling, scaling.apply(view.data), options)
+    plain = _view(view.data, scaling, scaling.apply(view.data), options, view.known)
     plain = replace(plain, precise=view.precise or view.loss is FROBENIUS)
     if view.compressed is None:
         return plain
@@ -179,9 +220,9 @@ def prepare_like(view: View, options: PathOptions) -> View:
     return replace(plain, compressed=compress_onto(plain.scaled, basis))
 
 
-def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> View:
+def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions, known: Array | None) -> View:
     n, m = data.shape
-    flip = options.grid == "exact" and n < m  # the longer side first
+    flip = options.grid == "exact" and n < m and known is None  # the longer side first
     if options.loss.reads_entries and not hasattr(unscale(scaled), "T"):
         if isinstance(scaled, Scaled) and scaled.scaling.transposed:
             raise ValueError(
@@ -195,7 +236,7 @@ def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> V
     precise = not options.equilibrate or options.chosen_engine() == "direct"
     if options.loss is not FROBENIUS:
         precise = options.engine == "direct" or options.tol < SINGLE_TOL
-    return View(data, scaling, scaled, precise=precise, loss=options.loss)
+    return View(data, scaling, scaled, precise=precise, loss=options.loss, known=known)
 
 
 def _compresses(scaled: Data, options: PathOptions, rank: int) -> bool:

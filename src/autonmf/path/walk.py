@@ -146,7 +146,7 @@ class Walker:
     def walk(self, index: int) -> None:
         """Follow the grid from one initial point."""
         options, grid = self.options, self.grid
-        problem = options.loss.pose(self.view.matrix, mu=options.mu, delta=options.delta)
+        problem = self.view.pose(mu=options.mu, delta=options.delta)
         track = self.checkpoint.track(self.view.engine, index) if self.checkpoint else None
         last = self._resume(problem, track) if track else None
         if last is None and index > 0 and time.monotonic() > options.deadline(self.began):
@@ -156,10 +156,10 @@ class Walker:
         if track and track.finished:
             task = None
         elif last is not None:
-            task = grid.go_on(last, options.stopping, options.min_rank)
+            task = grid.go_on(last, options.stopping, options.last_rank)
         else:
             U, V = self._initialize(index)
-            task = grid.begin(solver, problem, U, V, options.stopping, options.min_rank)
+            task = grid.begin(solver, problem, U, V, options.stopping, options.last_rank)
         observer = Reporter(self, options.callback, index)
         while task is not None and not self.stop.is_set():
             deadline = self._deadline(task, index)
@@ -174,7 +174,7 @@ class Walker:
                 if last is None:
                     self._check_compression(stop, visit.loss)
                 last = stop
-            task = grid.go_on(stop, options.stopping, options.min_rank)
+            task = grid.go_on(stop, options.stopping, options.last_rank)
         if task is None and not self.stop.is_set():
             self.walked.finish()
             if track:
@@ -196,7 +196,7 @@ class Walker:
         options, view = self.options, self.view
         rng = deepcopy(self.generators[index])  # a search that is repeated begins at the same point
         if isinstance(options.init, str):
-            return options.loss.initialize(view.matrix, self.max_rank, options.init, rng)
+            return options.loss.initialize(view.matrix, self.max_rank, options.init, rng, view.fixed)
         given = check_factors(self.opened.data, options.init)
         U, V = self.opened.scaling.then(view.scaling).to_scaled(*given)
         dtype = view.matrix.dtype

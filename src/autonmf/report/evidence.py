@@ -9,6 +9,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.noise import NOISE_LIMIT
+from autonmf.fit import describe_unused
 from autonmf.plotting.evidence import column, default_columns, numeric_columns
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain
@@ -131,8 +132,11 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
     headline, fit = count(rank, "component"), _describe_fit(unexplained, rank, result.path.beta_loss)
+    if result.path.n_known:
+        headline += f", {result.path.n_known} of them known"
     if estimate is None:
-        return Answer(headline, "This rank was given, not chosen from the data.", fit)
+        unused = tuple(map(_as_sentence, describe_unused(result.unused)))
+        return Answer(headline, "This rank was given, not chosen from the data.", fit, warnings=unused)
     why = _as_sentence(estimate.why)
     if result.rank != rank:
         why += f" This model has {count(result.rank, 'component')}, as requested."

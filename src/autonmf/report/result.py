@@ -40,6 +40,7 @@ class Result:
     rank: int  # of the model: the chosen one, unless another was requested
     loss: float  # ½‖X - UVᵀ‖² of the final factors
     data: Data | None = None  # X, if available
+    unused: tuple[int, ...] = ()  # known components that X does not need, from 0
 
     @classmethod
     def from_model(cls, model: Any, X: Any = None) -> Result:
@@ -65,6 +66,7 @@ class Result:
             rank=model.n_components_,
             loss=0.5 * model.reconstruction_err_**2,
             data=data,
+            unused=model.unused_components_,
         )
 
     @classmethod
@@ -77,6 +79,7 @@ class Result:
             rank=found.rank,
             loss=found.loss,
             data=as_data(X, missing=missing),
+            unused=found.unused,
         )
 
     def close(self) -> None:
