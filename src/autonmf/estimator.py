@@ -81,6 +81,11 @@ class AutoNMF(
         Time limit of the path in seconds.
     n_jobs : int, optional
         Number of threads for the initial points.
+    checkpoint : str or path, optional
+        A file that each rank is saved to as it is reached. After a crash, a fit to the same X with the same
+        parameters goes on from there, with bitwise the same result. Other data or parameters, and two fits at
+        once, are an error (see ``docs/checkpoints.md``). Not with ``time_budget``, nor with a generator as
+        ``random_state``.
     verbose : int
         1 prints a line per rank.
     random_state : int, generator or None
@@ -144,6 +149,7 @@ class AutoNMF(
         missing: str = "error",
         time_budget: float | None = None,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         verbose: int = 0,
         random_state: Seed = None,
     ) -> None:
@@ -164,6 +170,7 @@ class AutoNMF(
         self.missing = missing
         self.time_budget = time_budget
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
 

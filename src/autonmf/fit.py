@@ -18,6 +18,7 @@ from autonmf.data.noise import whiten_counts
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
 from autonmf.path import (
+    Checkpoint,
     PathOptions,
     PathPoint,
     RankPath,
@@ -117,13 +118,11 @@ def factorise(
     options = replace(
         _stop_at(n_components, options, data.shape), equilibrate=n_components is None and rule == "auto"
     )
-    if options.checkpoint is None:
-        found = search(opened, options, keep_partial=False)
-    else:
-        with open_checkpoint(options, data) as (options, checkpoint):
-            found = search(opened, options, checkpoint=checkpoint, keep_partial=False)
-    if options.loss.reweighs and not opened.weighted:
-        found = _search_with_weights(opened, options, found, time.monotonic() - began)
+    opened.check_options(options)
+    with open_checkpoint(options, data) as (options, checkpoint):
+        found = search(opened, options, checkpoint=checkpoint, keep_partial=False)
+        if options.loss.reweighs and not opened.weighted:
+            found = _search_with_weights(opened, options, found, time.monotonic() - began, checkpoint)
     estimate = None
     if n_components is None:
         path = found.path if options.equilibrate else found.with_points()
@@ -199,9 +198,17 @@ def _find_factors(opened: OpenedData, path: RankPath, rank: int, options: PathOp
 
 
 def _search_with_weights(
-    opened: OpenedData, options: PathOptions, found: SearchResult, spent: float
+    opened: OpenedData,
+    options: PathOptions,
+    found: SearchResult,
+    spent: float,
+    checkpoint: Checkpoint | None,
 ) -> SearchResult:
-    """Repeat the search with weights estimated from the noise of its solution, if there are any."""
+    """Repeat the search with weights estimated from the noise of its solution, if there are any.
+
+    A checkpoint holds the records of both searches: the weights follow from the whole path of the first.
+    """
+    saved = replace(checkpoint, weighted=True) if checkpoint and found.path.complete else None
     point = found.at_rank(_rank_of_noise(found.ranks, options))
     with one_pool():
         reweighing = options.loss.reweigh(opened.data, point.U, point.V)
@@ -215,8 +222,8 @@ def _search_with_weights(
             known = find_known(opened, options)
             whitened = whiten_counts(opened.data, point.U, point.V, dispersion, found.ranks[-1], known)
     del found, point  # with a copy of X
-    again = replace(options, time_budget=left, checkpoint=None)
-    return search(opened, again, keep_partial=False, weights=weights, whitened=whitened)
+    again = replace(options, time_budget=left)
+    return search(opened, again, checkpoint=saved, keep_partial=False, weights=weights, whitened=whitened)
 
 
 def _rank_of_noise(ranks: list[int], options: PathOptions) -> int:

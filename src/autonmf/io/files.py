@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+from autonmf.io.checks import check_matrix
 from autonmf.io.table import ReadError, Table
 
 _FOLDER = "a folder"
@@ -20,7 +21,7 @@ _READERS = {
     ".csv": "text.read", ".tsv": "text.read", ".txt": "text.read", ".mtx": "matrix_market.read",
     ".npy": "numpy_files.read_npy", ".npz": "numpy_files.read_npz", ".mat": "matlab.read",
     ".parquet": "parquet.read", ".h5ad": "hdf5.read_h5ad", ".h5": "hdf5.read_hdf5",
-    ".hdf5": "hdf5.read_hdf5", ".zarr": "hdf5.read_zarr", _FOLDER: "matrix_market.read_folder",
+    ".hdf5": "hdf5.read_hdf5", ".zarr": "zarr_folders.read", _FOLDER: "matrix_market.read_folder",
 }  # fmt: skip
 """Module and function by extension; a module is imported when it is needed."""
 
@@ -143,14 +144,7 @@ def _read_file(file: Path, options: dict[str, Any]) -> Table:
     module, name = _READERS[extension].split(".")
     reader: Callable[..., Table] = getattr(import_module(f"autonmf.io.{module}"), name)
     table = reader(file, **options)
-    shape, dtype = table.X.shape, table.X.dtype
-    if len(shape) != 2:
-        raise ReadError(
-            f"{file} has {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; a matrix "
-            "has two. Reshape it and save it again."
-        )
-    if dtype.kind not in "biufc":
-        raise ReadError(f"{file} holds {dtype} entries, not numbers. Keep the numeric columns only.")
+    check_matrix(file, table.X.shape, table.X.dtype)
     repeated = (*_note_repeated(table.row_names, "row"), *_note_repeated(table.column_names, "column"))
     return replace(table, notes=(*table.notes, *repeated)) if repeated else table
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.io import layout as cells_of
-from autonmf.io.checks import check_memory
+from autonmf.io.checks import check_expansion, check_memory
 from autonmf.io.layout import DECIMAL_COMMA, Layout, Row, parse_number
 from autonmf.io.table import ReadError, Table, explain_errors
 
@@ -46,6 +46,9 @@ SPELLINGS = sorted(
 )
 """Cells that stand for a missing number."""
 
+MOST_ZIPPED = 1032
+"""How many bytes a byte of a gzip file can stand for."""
+
 ARROW_FROM = 1 << 19
 """Characters of a chunk below which the import of pyarrow would take longer than parsing it cell by cell."""
 
@@ -54,7 +57,15 @@ T = TypeVar("T")
 
 def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     """Open a file for reading bytes, unzipped where its name ends in .gz."""
-    return gzip.GzipFile(file) if file.suffix.lower() == ".gz" else file.open("rb")
+    if file.suffix.lower() != ".gz":
+        return file.open("rb")
+    with file.open("rb") as stream, gzip.GzipFile(file) as unzipped:
+        unzipped.peek(1)  # an error if it is no gzip file
+        size = file.stat().st_size
+        stream.seek(size - 4)
+        length = int.from_bytes(stream.read(), "little")  # unzipped, unless the file is truncated
+        check_expansion(file, 4 * length if length <= MOST_ZIPPED * size else 0)
+    return gzip.GzipFile(file)
 
 
 def read(
@@ -65,7 +76,7 @@ def read(
     Columns named in ``annotations``, which may also be numbers and ranges such as 2-4, are kept apart.
     """
     with explain_errors(file, "text"), _open_text(file) as text:
-        chunks = _read_chunks(file, text)
+        chunks = read_chunks(file, text)
         head: list[str] = []
         n_blank = 0  # lines before it
         for lines in chunks:
@@ -99,7 +110,7 @@ def read_annotation(file: Path, column: str, row_names: Sequence[str] | None, n_
     if not file.is_file():
         raise ReadError(f"{file} does not exist" if not file.exists() else f"{file} is a folder")
     with explain_errors(file, "text"), _open_text(file) as text:
-        lines = [line for chunk in _read_chunks(file, text) for line in chunk if line.strip()]
+        lines = [line for chunk in read_chunks(file, text) for line in chunk if line.strip()]
     separator = max(cells_of.SEPARATORS, key=lambda each: lines[0].count(each) if lines else 0)
     rows = [[cell.strip() for cell in cells] for _, cells in _split_lines(file, lines, separator)]
     if not rows or column not in rows[0]:
@@ -332,18 +343,22 @@ def _open_text(file: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_bytes(file), encoding, errors="autonmf-windows")
 
 
-def _read_chunks(file: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
+def read_chunks(file: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
     """Read lines, without their ends, in lists of about `CHUNK` characters."""
-    n_lines, rest = 0, ""
+    n_lines, n_read, rest = 0, 0, [""]
     while some := text.read(CHUNK):
-        *lines, rest = (rest + some).split("\n")
-        n_lines += len(lines)
-        if len(rest) > MAX_LINE:
-            raise ReadError(f"{file}, line {n_lines + 1} is longer than {MAX_LINE} characters")
+        n_read += len(some)
+        check_expansion(file, 4 * n_read)  # bytes, if all cells have one digit
+        *lines, last = some.split("\n")
         if lines:
+            lines[0] = "".join((*rest, lines[0]))
+            n_lines, rest = n_lines + len(lines), []
             yield lines
-    if rest:
-        yield [rest]
+        rest.append(last)
+        if n_read > MAX_LINE and sum(map(len, rest)) > MAX_LINE:
+            raise ReadError(f"{file}, line {n_lines + 1} is longer than {MAX_LINE} characters")
+    if any(rest):
+        yield ["".join(rest)]
 
 
 def _split_lines(file: Path, lines: Iterable[str], separator: str, n_before: int = 0) -> Iterator[Row]:

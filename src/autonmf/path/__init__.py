@@ -1,6 +1,6 @@
 """Solutions along increasing λ: every rank from an upper bound down to one."""
 
-from autonmf.path.checkpoint import open_checkpoint
+from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.search import SearchResult, find_known, project_rows, rank_path, search
@@ -10,6 +10,7 @@ from autonmf.path.view import View, prepare
 __all__ = [
     "ENGINES",
     "GRIDS",
+    "Checkpoint",
     "ComponentTree",
     "Evidence",
     "PathOptions",

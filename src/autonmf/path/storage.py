@@ -122,6 +122,9 @@ def read_path(archive: Archive, header: Any) -> RankPath:
     ranks = [point.rank for point in points]
     if not ranks or ranks != sorted(set(ranks)):
         raise ValueError("its ranks do not increase")
+    evidence = _read_evidence(header.get("evidence"), (n, m))
+    if evidence is not None and evidence.ranks.tolist() != ranks:
+        raise ValueError("its evidence is not that of its ranks")
     n_known = check_count(header.get("n_known", 0), 0)
     if n_known > ranks[0]:
         raise ValueError("it has fewer components than known ones")
@@ -133,7 +136,7 @@ def read_path(archive: Archive, header: Any) -> RankPath:
         **{name: check_size(header[name]) for name in SIZES},
         complete=check_kind(header["complete"], bool),
         settings=check_kind(header["settings"], dict),
-        evidence=_read_evidence(header.get("evidence"), (n, m)),
+        evidence=evidence,
     )
 
 
