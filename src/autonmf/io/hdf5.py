@@ -172,7 +172,8 @@ def _load_10x(file: Path, group: Any) -> Table:
     lengths = {"barcodes": n, "features/name": m}
     names = [_find_names(file, get_item(file, group, name), length) for name, length in lengths.items()]
     check_room(file, *(get_size(array) for array in (*parts, *names) if array is not None))
-    X = make_compressed(*load_arrays(file, *parts), (n, m), by_columns=False)
+    values, indices, indptr = load_arrays(file, *parts)
+    X = make_compressed(values, indices, indptr, (n, m), by_columns=False)
     cells, genes = map(_load_names, names)
     return Table(X, cells, genes, notes=("Read as counts of 10x Genomics, cells x genes.",))
 
@@ -187,7 +188,8 @@ def read_h5ad(file: Path, variable: str | None = None, annotations: Sequence[str
         layers = sorted(found) if is_group(found) else []
         others = [*layers, *(["raw"] if get_item(file, raw, "X") is not None else [])]
         listed = f"choose one with --var NAME: {', '.join(others)}" if others else "it has no layers"
-        genes, notes = "var", ()
+        genes = "var"
+        notes: tuple[str, ...] = ()
         if variable in (None, "X"):
             matrix = get_item(file, content, "X")
             if matrix is None or as_text(matrix.attrs.get("encoding-type", "")) == "null":

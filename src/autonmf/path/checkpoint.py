@@ -150,7 +150,7 @@ def fingerprint(data: Data) -> str:
             total.update(repr((array.dtype.str, array.shape, order)).encode())
             entries = array.ravel(order="K")
             parts = [entries[start : start + HASHED] for start in range(0, entries.size, HASHED)]
-            total.update(b"".join(each(lambda part: hashlib.sha256(part).digest(), parts)))
+            total.update(b"".join(each(lambda part: hashlib.sha256(part.data).digest(), parts)))
     return total.hexdigest()
 
 
