@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from autonmf.io.checks import check_matrix
 from autonmf.io.table import ReadError, Table
 
 _FOLDER = "a folder"
@@ -144,7 +143,8 @@ def _read_file(file: Path, options: dict[str, Any]) -> Table:
     module, name = _READERS[extension].split(".")
     reader: Callable[..., Table] = getattr(import_module(f"autonmf.io.{module}"), name)
     table = reader(file, **options)
-    check_matrix(file, table.X.shape, table.X.dtype)
+    checks = import_module("autonmf.io.checks")  # with NumPy, which the help does not need
+    checks.check_matrix(file, table.X.shape, table.X.dtype)
     repeated = (*_note_repeated(table.row_names, "row"), *_note_repeated(table.column_names, "column"))
     return replace(table, notes=(*table.notes, *repeated)) if repeated else table
 
