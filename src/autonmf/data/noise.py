@@ -35,10 +35,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.data.compressed import Compressed, compress, orthonormalize
+from autonmf.data.compressed import compress, is_tall, lead_tall, orthonormalize
 from autonmf.data.dense import Dense
-from autonmf.data.factors import as_factor, gram, map_rows, persist, scale_rows, sum_rows, take_columns
+from autonmf.data.factors import as_factor, gram, map_rows, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
 from autonmf.data.scaling import Scaled, Scaling, sums_of_squares, unscale
 
@@ -129,13 +130,12 @@ def noise_edge(n: Array, m: Array) -> Array:
     return np.asarray((a + b) ** 2 + TRACY_WIDOM * (a + b) * (1.0 / a + 1.0 / b) ** (1 / 3))
 
 
-def whiten(data: Data, leading: Compressed) -> WhitenedSpectrum:
-    """The spectrum of Z, from X compressed to its leading directions. A round reads X three times.
+def whiten(data: Data, leading: Array) -> WhitenedSpectrum:
+    """The spectrum of Z, from XᵀL for the leading directions L of X. A round reads X a few times.
 
     Clipped noise is recognised and undone where X is dense and complete.
     """
-    rows, columns = sums_of_squares(data)
-    start = _Whitened.of(Scaling(), rows, columns, leading.L, leading.R)
+    start = _Whitened.of(data, Scaling(), leading, *sums_of_squares(data))
     if start.is_exact(LIMITS[0]):
         return start.spectrum
     first = _measure(data, *_rescale(start, start.spectrum.count_above(LIMITS[0])))
@@ -207,21 +207,25 @@ def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
 class _Whitened(NamedTuple):
     """Z and its leading directions: Z ≈ U Vᵀ, where U has orthonormal columns and V orthogonal ones."""
 
+    Z: Data
     scaling: Scaling  # from X to Z
     rows: Any  # squared norms of its rows
     columns: Array  # of its columns
-    U: Any  # n x w
     V: Array  # m x w, by decreasing norm
     spectrum: WhitenedSpectrum
 
     @staticmethod
-    def of(scaling: Scaling, rows: Any, columns: Array, U: Any, V: Array) -> _Whitened:
-        """From orthonormal U and V = ZᵀU, which are rotated."""
-        vectors = np.linalg.eigh(V.T @ V)[1][:, ::-1]
-        U, V = map_rows(_times, U, vectors), V @ vectors
+    def of(Z: Data, scaling: Scaling, V: Array, rows: Any, columns: Array) -> _Whitened:
+        """From V = ZᵀU for orthonormal U, which is rotated, and the squared norms of rows and columns."""
+        V = V @ np.linalg.eigh(V.T @ V)[1][:, ::-1]
         shape = int(sum_rows(np.count_nonzero, rows)), int(np.count_nonzero(columns))
         squares = np.square(V).sum(axis=0) / (columns.sum() or 1.0)
-        return _Whitened(scaling, rows, columns, U, V, WhitenedSpectrum(shape, squares))
+        return _Whitened(Z, scaling, rows, columns, V, WhitenedSpectrum(shape, squares))
+
+    def left(self, count: int) -> Any:
+        """The first columns of U = Z V diag(σ)⁻², which are computed when they are needed: n x w is large."""
+        V = self.V[:, :count]
+        return self.Z.right(as_factor(V / np.square(V).sum(axis=0), self.Z.dtype))
 
     def is_exact(self, limit: float) -> bool:
         """Whether the directions far above the edge leave nothing but rounding errors."""
@@ -238,7 +242,7 @@ class _Whitened(NamedTuple):
         k = self.spectrum.count_above()
         n, m = (max(side - k, 1) for side in self.spectrum.shape)
         left = max(self.energy - float(np.square(self.V[:, :k]).sum()), 0.0)
-        return self.U[:, :k], self.V[:, :k], float(np.sqrt(left / (n * m)))
+        return self.left(k), self.V[:, :k], float(np.sqrt(left / (n * m)))
 
 
 def _whiten(data: Data, found: _Whitened, before: int, limits: Sequence[float]) -> _Whitened:
@@ -258,12 +262,14 @@ def _whiten(data: Data, found: _Whitened, before: int, limits: Sequence[float]) 
 def _measure(data: Data, scaling: Scaling, V: Array) -> _Whitened:
     """X with other scales, and its leading directions from about those of V."""
     Z = scaling.apply(data)
+    if is_tall(Z):
+        return _Whitened.of(Z, scaling, *lead_tall(Z, V.shape[1]))
     W = persist(Z.right(as_factor(orthonormalize(V), Z.dtype)))
     values, vectors = np.linalg.eigh(gram(W).astype(np.float64))
     strong = values > 1e-14 * values[-1]
     U = persist(map_rows(_times, W, vectors[:, strong] / np.sqrt(values[strong])))
     R = Z.left(as_factor(U, Z.dtype)).astype(np.float64, copy=False)
-    return _Whitened.of(scaling, *sums_of_squares(Z), U, R)
+    return _Whitened.of(Z, scaling, R, *sums_of_squares(Z))
 
 
 def _change(old: Scaling, new: Scaling) -> float:
@@ -281,7 +287,7 @@ def _squared_change(after: Array, before: Any) -> float:
 def _rescale(found: _Whitened, count: int) -> tuple[Scaling, Array]:
     """Scales that give the residual beyond some directions equal variances, and V in the new scales."""
     scaling, values = found.scaling, found.spectrum.squares[:count] * found.energy
-    of_rows = map_rows(_residual_variances, found.rows, take_columns(found.U, np.arange(count)), values)
+    of_rows = map_rows(_residual_variances, found.rows, found.left(count), values)
     of_columns = _residual_variances(found.columns, found.V[:, :count] / np.sqrt(values), values)
     a, b = persist(_multiply_roots(scaling.a, of_rows)), _multiply_roots(scaling.b, of_columns)
     return Scaling(a, b), scale_rows(found.V, scaling.b / b)
@@ -293,9 +299,8 @@ def _times(A: Array, matrix: Array) -> Array:
 
 def _residual_variances(squares: Array, vectors: Array, values: Array) -> Array:
     """What singular vectors leave of sums of squares, over one minus their leverage."""
-    parts = np.square(vectors)
-    left = np.maximum(squares[:, 0] - parts @ values, 0.0)
-    leverage = parts.sum(axis=1)
+    explained, leverage = (np.square(vectors) @ np.column_stack([values, np.ones_like(values)])).T
+    left = np.maximum(squares[:, 0] - explained, 0.0)
     free = leverage < LARGEST_LEVERAGE
     return np.where(free, left / np.where(free, 1.0 - leverage, 1.0), squares[:, 0])[:, None]
 
@@ -343,7 +348,8 @@ class Unclipped(RowBlocks):
         return float(self.map_blocks(_squared_sum, None)[1])
 
     def right(self, V: Array) -> Array:
-        return np.asfortranarray(np.concatenate([self.read(b) @ V for b in self.blocks]))
+        parts = (each if self.parallel else map)(lambda b: self.read(b) @ V, self.blocks)
+        return np.asfortranarray(np.concatenate(list(parts)))
 
     def left(self, U: Array) -> Array:
         return sum_in_groups(lambda b: self.read(b).T @ U[b], self.blocks, parallel=self.parallel)

@@ -10,14 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
-from autonmf.data import OpenedData, Scaling, as_rows
-from autonmf.data.factors import as_factor
+from autonmf.data import Data, OpenedData, Scaling, as_rows
+from autonmf.data.compressed import find_spectrum, lead, lead_tall
+from autonmf.data.factors import as_factor, scale_rows
 from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
@@ -25,13 +26,20 @@ from autonmf.model.components import balance
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import Callback, PathOptions, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visited
+from autonmf.path.sampling import Sample, draw_sample
 from autonmf.path.unscale import Unscaler, find_plateaus
-from autonmf.path.view import View, prepare, prepare_like
+from autonmf.path.view import View, compress_view, prepare, prepare_like, takes_sample
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
-Spectra = tuple[Array, WhitenedSpectrum]
-"""The spectrum of what a rule looks at, and that of X with noise of unit variance."""
+
+class Spectra(NamedTuple):
+    """What a rule looks at, besides losses."""
+
+    leading: Array  # YᵀL of the leading directions L of Y
+    spectrum: Array  # σ₁², σ₂², ... of Y as fractions of ‖Y‖²
+    whitened: WhitenedSpectrum  # of X with noise of unit variance
+
 
 LAGS = 1.2
 """Where noise begins, a drop that is larger than this many squared singular values is looked into."""
@@ -53,6 +61,7 @@ class SearchResult:
     solutions: list[Solution | PathPoint]  # of every rank; a point of X takes the place of each
     plateaus: bool = False  # whether the λ of the points are still to be found
     weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
+    sample: Sample | None = None  # of the rows, if the path was followed on it
 
     @property
     def view(self) -> View:
@@ -69,6 +78,18 @@ class SearchResult:
         if rank not in self.ranks:
             raise not_visited(rank, self.ranks)
         return self._to_point(self.ranks.index(rank))
+
+    def start_at(self, rank: int) -> tuple[Any, Array, Data | None]:
+        """The factors at a rank in the units of the view, and the rows that they are of if not of all."""
+        view = self.view
+        if self.sample is None:
+            point = self.at_rank(rank)
+            return *view.scaling.to_scaled(point.U, point.V), None
+        solution = self.solutions[self.ranks.index(rank)]
+        scaling, unit = self.unscaler.scaling, np.sqrt(view.scaling.unit)
+        rows, columns = (scaling.b, scaling.a) if scaling.transposed else (scaling.a, scaling.b)
+        U = scale_rows(solution.U, rows[self.sample.taken] / unit)
+        return U, scale_rows(solution.V, columns / unit), self.sample.take(view.scaled)
 
     def _to_point(self, index: int) -> PathPoint:
         point = self.solutions[index]
@@ -118,7 +139,8 @@ class SearchResult:
             unscaler = self.unscaler.without_X(size)
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
-                return Lazy(replace(self, opened=opened, unscaler=unscaler, weighted=None).finish)
+                later = replace(self, opened=opened, unscaler=unscaler, weighted=None, sample=None)
+                return Lazy(later.finish)
         return Lazy.known(self.finish())
 
     def _present(self, point: PathPoint) -> PathPoint:
@@ -139,43 +161,80 @@ def search(
     keep_partial: bool = True,
     weights: Scaling | None = None,
     whitened: WhitenedSpectrum | None = None,
+    given_rank: bool = False,
 ) -> SearchResult:
     """Search a path of X; with weights of its rows and columns, and with its noise where that is known.
 
+    If the rank is given, there is no evidence for a rule.
+
     The grid is followed on X in other units or, where the options say so, on X with rows and columns of
-    comparable norm; on a compression of either where that pays, and once more without it where the first
-    solution shows that it is unreliable. The solutions come back to X here, and nowhere else.
+    comparable norm; on a sample of the rows of a tall X; on a compression of either where that pays, and once
+    more without it where the first solution shows that it is unreliable. The solutions come back to X here,
+    and nowhere else.
     """
     data = opened.data
     opened.check_options(options)
     began = time.monotonic() - (checkpoint.seconds if checkpoint else 0.0)
     max_rank = options.first_rank(data.shape)
+    evidence = options.equilibrate and not given_rank
     rng = as_generator(options.random_state)
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
         view = prepare(data, options, max_rank, sketch, weights)
         spectra = None
-        if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
+        if evidence and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
-        walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walked = None
-        with suppress(CompressionUnreliable):
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        if walked is None:  # by now nothing refers to the compression any more
-            view = view.direct()
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        if not walked.visits:
-            raise ValueError(options.too_heavy)
+        walker = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
+        walk = partial(_walk, walker, options, max_rank, sketch, keep_partial)
+        sample = None
+        if takes_sample(view, options, max_rank):
+            leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
+            rank = min(spectra.whitened.count_above(), HIGH_RANK) if spectra else options.min_rank
+            sample, walked = _walk_sample(draw_sample(view.scaled, leading, rng), rank, walk, rng)
+        if sample is None:
+            view, walked = walk(view)
         try:
-            if options.equilibrate and spectra is None:
+            if evidence and spectra is None:
                 spectra = _find_spectra(view, walked.solutions(), max_rank, rng)
-            return _make_result(opened, view, walked, options, options.deadline(began), spectra)
+            return _make_result(opened, view, walked, options, options.deadline(began), spectra, sample)
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
             _warn_of_rising_losses(stacklevel=4)
             walked.complete = False
-            return _make_result(opened, view, walked, options, -math.inf, spectra)
+            return _make_result(opened, view, walked, options, -math.inf, spectra, sample)
+
+
+def _walk(
+    walker: Callable[[View], Walker], options: PathOptions, rank: int, sketch: np.random.Generator,
+    keep_partial: bool, view: View,
+) -> tuple[View, Walked]:  # fmt: skip
+    """Walk on X', compressed where that pays, and once more without compression where it is unreliable."""
+    if view.compressed is None:
+        view = compress_view(view, options, rank, sketch)
+    walked = None
+    with suppress(CompressionUnreliable):
+        walked = walker(view).walk_all(keep_partial=keep_partial)
+    if walked is None:  # by now nothing refers to the compression any more
+        view = view.direct()
+        walked = walker(view).walk_all(keep_partial=keep_partial)
+    if not walked.visits:
+        raise ValueError(options.too_heavy)
+    return view, walked
+
+
+def _walk_sample(
+    sample: Sample | None, rank: int, walk: Callable[[View], tuple[View, Walked]], rng: np.random.Generator
+) -> tuple[Sample | None, Walked | None]:
+    """Walk on a sample that shows all that a rank leaves of X'; None if only all rows do."""
+    while sample is not None:
+        view, walked = walk(sample.view)
+        solutions = walked.solutions()
+        V = min(solutions, key=lambda solution: abs(solution.rank - rank)).V
+        if sample.shows_all(V):
+            return replace(sample, view=view), walked
+        sample = sample.enlarge(V, rng)
+    return None, None
 
 
 def rank_path(
@@ -357,27 +416,30 @@ def _find_spectra(
     for solution in [None] if view.scaled.complete else solutions:
         known = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
         Y, leading = view.lead(known, rank, rng)
-        found.append((leading.spectrum, whitened or whiten(Y, leading)))
-        if solution and min(spectrum.count_above() for _, spectrum in found) <= solution.rank:
+        found.append(Spectra(leading, find_spectrum(leading, Y), whitened or whiten(Y, leading)))
+        if solution and min(one.whitened.count_above() for one in found) <= solution.rank:
             break
-    return min(reversed(found), key=lambda one: one[1].count_above())
+    return min(reversed(found), key=lambda one: one.whitened.count_above())
 
 
 def _make_result(
     opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float,
-    spectra: Spectra | None,
+    spectra: Spectra | None, sample: Sample | None,
 ) -> SearchResult:  # fmt: skip
     """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
     solutions, evidence = walked.solutions(), None
+    on = view if sample is None else sample.view
     if spectra is not None:
-        spectrum, whitened = spectra
-        unit = view.energy
+        _, spectrum, whitened = spectra
+        if sample is not None:
+            spectrum = find_spectrum(lead_tall(on.scaled, len(spectrum)).R, on.scaled)
+        unit = on.energy
         if not options.loss.equilibrates:
             unit /= max(1.0 - float(spectrum[0]), EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
         complete = view.scaled.complete
         if complete and options.grid == "exact" and time.monotonic() < deadline:
             first = whitened.count_above()
-            solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, view, options)
+            solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, on, options)
         losses = np.array([solution.loss for solution in solutions]) / (unit or 1.0)
         if complete and solutions[0].rank == 1:
             losses[0] = 1.0 - spectrum[0]  # to the last digit
@@ -405,8 +467,8 @@ def _make_result(
         settings=options.settings() | {"engine": plain.engine, "weighted": opened.weighted},
         evidence=evidence,
     )
-    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
-    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted)
+    unscaler = Unscaler(plain, view.scaling, options.mu, deadline, sample is not None)
+    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, sample)
 
 
 def _iterate_where_noise_begins(

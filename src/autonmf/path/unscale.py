@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autonmf.data import Scaling
-from autonmf.data.factors import as_factor, persist
+from autonmf.data.factors import as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
 from autonmf.model.components import balance, column_norms
 from autonmf.path.grids import CROSSING, end_of_plateau
@@ -41,6 +41,7 @@ class Unscaler:
     scaling: Scaling  # from X to X'
     mu: float  # in the units of the view
     deadline: float = math.inf  # a value of ``time.monotonic()``; after it no fallback is computed
+    sampled: bool = False  # whether solutions are those of some rows, and all are projected on V
 
     def to_point(self, solution: Solution) -> PathPoint:
         """A solution as a point of X that is no worse than the best one of rank one."""
@@ -69,6 +70,8 @@ class Unscaler:
 
     def _unscale(self, solution: Solution) -> PathPoint:
         """A solution of X' as one of X: balanced, by decreasing energy, in the units of X."""
+        if self.sampled:
+            return self._project(solution)
         view, dtype = self.view, _roomy(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
         U, V = (factor.astype(dtype, copy=False) for factor in (solution.U, solution.V))
         U, V = self.scaling.to_original(U, V)
@@ -80,6 +83,15 @@ class Unscaler:
             loss, lam = view.evaluate(*view.scaling.to_scaled(U, V)) * view.loss_unit, 0.0
         U, V = balance(U, V, sort=True)
         return PathPoint(U, V, loss, lam, solution.n_iter, view.compressed is None)
+
+    def _project(self, solution: Solution) -> PathPoint:
+        """The best solution of all rows of X with the components of some of them."""
+        view = self.view
+        scales = self.scaling.a if self.scaling.transposed else self.scaling.b
+        V = as_factor(scale_rows(solution.V, scales), view.scaled.dtype)
+        U, loss = view.loss.project(view.scaled, V)
+        point = PathPoint(U, V, 0.0, 0.0, solution.n_iter)
+        return self._to_point_like(point, U, V, loss)
 
     def _is_worse(self, point: PathPoint, before: PathPoint | None) -> bool:
         """Whether a point explains less than the best one before it, or than rank one would."""
@@ -129,7 +141,7 @@ class Unscaler:
 
     def without_X(self, most: int) -> Unscaler | None:
         """The same with something in place of X that has at most so many bytes; None if there is nothing."""
-        view = self.view.without_X(most)
+        view = self.view.without_X(most, single=self.sampled)
         return None if view is None else replace(self, view=view, deadline=math.inf)
 
 
