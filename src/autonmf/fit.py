@@ -220,7 +220,7 @@ def polish(view: View, U: Any, V: Array, sample: Data | None, options: PathOptio
     n_iter = 0
     with one_pool():
         for data, tol, max_iter in stages:
-            if U.shape[0] != data.shape[0]:
+            if sample is not None and data is not sample:
                 U = fit_rows(data, V)
             stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=CHECK_EVERY, max_iter=max_iter)
             U, V = (as_factor(factor, data.dtype) for factor in (U, V))

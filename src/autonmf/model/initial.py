@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data import Block, Data, unscale
-from autonmf.data.compressed import is_tall, lead_tall
+from autonmf.data import Block, Data, is_tall, lead_tall, unscale
 from autonmf.data.factors import map_rows, norm, persist, scale_columns
 from autonmf.data.masked import count_columns, count_rows
 

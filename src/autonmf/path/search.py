@@ -16,8 +16,7 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
-from autonmf.data import Data, OpenedData, Scaling, as_rows
-from autonmf.data.compressed import find_spectrum, lead, lead_tall
+from autonmf.data import Data, OpenedData, Scaling, as_rows, find_spectrum, lead, lead_tall
 from autonmf.data.factors import as_factor, scale_rows
 from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
 from autonmf.distributed import open_data

@@ -18,11 +18,13 @@ from autonmf.data import (
     compress,
     compress_onto,
     equilibration,
+    is_tall,
+    lead,
     row_blocks,
     unit_scaling,
     unscale,
 )
-from autonmf.data.compressed import OVERSAMPLE, is_tall, lead
+from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.factors import map_rows, scale_rows, sum_rows
 from autonmf.data.masked import Masked
 from autonmf.losses import FROBENIUS, Loss
