@@ -12,11 +12,11 @@ of materials is usually unknown.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from scipy.optimize import linear_sum_assignment
 
-from autonmf import AutoNMF
+from autonmf import AutoNMF, unmix
 from autonmf.datasets import Dataset, DataUnavailableError, fetch_samson
-from autonmf.metrics import recovery_error
-from autonmf.plotting import ComponentsDisplay
+from autonmf.metrics import unit_columns
 
 # %%
 # The scene
@@ -61,36 +61,58 @@ model.rank_estimate_.plot()
 plt.show()
 
 # %%
-# Spectra and abundance maps
-# --------------------------
-# ``order="F"`` is needed because the pixels of this image are in column-major order.
+# Spectra and abundances
+# ----------------------
+# The components of the NMF are not the spectra of materials yet: many sets of spectra fit equally well.
+# ``unmix`` looks for spectra that are mixtures of a few nearly pure pixels, and for abundances that sum to
+# one in every pixel. ``order="F"`` is needed because the pixels of this image are in column-major order.
 
-ComponentsDisplay.from_estimator(
-    model, scene.X, map_shape=scene.image_shape, order="F", axis_label="band"
-).plot()
+materials = unmix(scene.X, init=model)
+print(materials)
+materials.plot(image_shape=scene.image_shape, order="F")
 plt.show()
 
 # %%
 # Comparison with the reference
 # -----------------------------
-# A factorisation determines the spectra only up to scale and order. ``recovery_error`` matches them with the
-# reference first. Zero is perfect, and :math:`\sqrt{2r}` is the maximum for nonnegative spectra.
+# Spectra and abundances are matched with the reference by the angle between spectra. The shares of signal,
+# which are the weights of the NMF divided by their sum, are a poor substitute for abundances.
 
-if scene.V is not None and model.n_components_ == scene.rank:
-    print(f"recovery error of the spectra: {recovery_error(scene.V, model.components_.T):.3f}")
+
+def compare(name, spectra, abundances):
+    """Print how far an estimate is from the reference; return its order."""
+    cosines = unit_columns(scene.V).T @ unit_columns(spectra.T)
+    reference, order = linear_sum_assignment(-cosines)
+    angle = np.degrees(np.arccos(cosines[reference, order])).mean()
+    error = np.sqrt(np.mean((abundances[:, order] - scene.U) ** 2))
+    print(f"{name}: mean angle {angle:.1f} degrees, error of the abundances {error:.3f}")
+    return order
+
+
+comparable = scene.U is not None and model.n_components_ == scene.rank
+if comparable:
+    amounts = model.transform(scene.X) * model.components_.sum(axis=1)
+    shares = amounts / amounts.sum(axis=1, keepdims=True)
+    nmf = compare("NMF", model.components_, shares)
+    ours = compare("unmix", materials.endmembers, materials.abundances)
 
 # %%
-# Dashed lines are the reference spectra, solid lines the most similar components. If no pixel is pure, a
-# component may contain a fraction of another material, so the number of materials is easier to find than
-# their exact spectra.
+# Dashed lines are the reference spectra. Without pure pixels the endmembers would contain a fraction of other
+# materials.
 
-if scene.V is not None:
-    unit = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
-    figure, axes = plt.subplots(1, scene.rank, figsize=(7.4, 2.2), sharex=True, layout="constrained")
-    for ax, reference, name in zip(axes, scene.V.T, scene.component_names, strict=True):
-        found = unit[np.argmax(unit @ reference)]
-        ax.plot(found / found.max())
-        ax.plot(reference / reference.max(), color="black", linestyle="--", linewidth=1.0)
-        ax.set(title=name, xlabel="band", yticks=[0, 1])
-    axes[0].set_ylabel("reflectance / maximum")
+if comparable:
+    figure, axes = plt.subplots(1, scene.rank, figsize=(7.4, 2.4), sharex=True, layout="constrained")
+    for k, ax in enumerate(axes):
+        for label, spectrum in (("unmix", materials.endmembers[ours[k]]), ("NMF", model.components_[nmf[k]])):
+            ax.plot(spectrum / spectrum.max(), label=label)
+        ax.plot(
+            scene.V[:, k] / scene.V[:, k].max(),
+            color="black",
+            linestyle="--",
+            linewidth=1.0,
+            label="reference",
+        )
+        ax.set(title=scene.component_names[k], xlabel="band", yticks=[0, 1])
+    axes[0].set_ylabel("spectrum / maximum")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     plt.show()

@@ -21,6 +21,8 @@ COMMANDS = {
         "whether the rank depends on the seed, or on the order of X",
     ),
     "fit-rule": ("rank_benchmark.fit_rule", "fit the weights of the default rule again"),
+    "stability": ("components.stability", "whether the stability of a component tells if it is true"),
+    "tree": ("components.tree", "whether the tree of components has the known groups as branches"),
     "speed": ("speed.timings", "how long a fit takes, beside one of scikit-learn at the known rank"),
     "kernels": ("speed.timings", "how long one sweep over a factor takes"),
     "growth": ("speed.timings", "how the time of a fit grows with the matrix and the bound on the rank"),
@@ -29,13 +31,14 @@ COMMANDS = {
     "path-choices": ("speed.path_choices", "merging against dropping, and how long each rank is iterated"),
     "counts": ("speed.counts", "all ranks of counts beside one fit of scikit-learn; known signatures found"),
     "missing": ("speed.missing", "missing entries: cost, ranks found, accuracy"),
+    "unmixing": ("unmixing", "endmembers and abundances of spectral images beside those of an NMF"),
     "out-of-core": ("speed.out_of_core", "a matrix larger than the memory that a process may use"),
     "dask-scaling": ("speed.dask_scaling", "Dask against memory, and two workers against one"),
     "reliability": ("reliability.__main__", "bad inputs, damaged files, kills, full disks, many fits"),
 }
 """By name: the module below `experiments` and what it answers."""
 
-WITHOUT_OPTIONS = ("oracle", "rule-cost", "path-choices", "counts")
+WITHOUT_OPTIONS = ("oracle", "tree", "rule-cost", "path-choices", "counts")
 
 
 def find_command(name: str) -> Callable[[Sequence[str] | None], Any]:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
 LIBRARIES = ("autonmf", "numpy", "scipy", "scikit-learn", "matplotlib")
 BAD_USAGE, INTERRUPTED = 2, 130
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 class Failure(Exception):
@@ -80,6 +81,20 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], title: str
         )
         print("  ".join([first, *others]).rstrip())
     print()
+
+
+def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *lines))
+
+
+def replace_region(text: str, tables: str) -> str:
+    """The text of a page with these tables between its two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise Failure(f"the page has no region between {BEGIN} and {END}", BAD_USAGE)
+    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
 
 
 def replace_file(file: Path, text: str) -> None:

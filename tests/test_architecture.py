@@ -27,7 +27,9 @@ LAYERS = (
     ("adapters",),  # other libraries
     ("estimator", "compare"),  # scikit-learn contract; every method side by side
     ("report",),  # the page
+    ("unmixing",),  # materials of spectral images
     ("_callbacks", "saving"),  # progress of a fit; models in files
+    ("stability",),  # how well components are found again
     ("fit", "baselines"),  # the whole job; what we compare with
     ("selection",),  # from evidence to a rank
     ("path",),  # the search
@@ -40,7 +42,7 @@ LAYERS = (
     ("data",),  # what X may be
     ("kernels", "metrics", "plotting"),  # hot loops; displays of plain arrays
     ("_threads", "_files"),  # how many threads compute; files that are complete or missing
-    ("_types",),
+    ("_types", "_warnings"),
 )
 HEIGHT = {name: -depth for depth, row in enumerate(LAYERS) for name in row}
 

@@ -36,6 +36,7 @@ from autonmf.selection.automatic import (
     MAX_CONFIDENCE,
     WEIGHTS,
     feature_columns,
+    largest_confidences,
     plausible_ranks,
     probabilities_of,
 )
@@ -187,12 +188,14 @@ class View(NamedTuple):
 
     sample: Sample
     columns: Array  # a row per rank, zero for features that are not used
+    largest: Array  # the largest confidence of each rank
 
     @classmethod
     def of(cls, sample: Sample, variant: Variant) -> View:
-        columns = feature_columns(compute_features(sample.evidence))
+        features = compute_features(sample.evidence)
+        columns = feature_columns(features)
         columns[:, [i for i in range(columns.shape[1]) if i not in variant]] = 0.0
-        return cls(sample, columns)
+        return cls(sample, columns, largest_confidences(features))
 
 
 class Answer(NamedTuple):
@@ -218,7 +221,8 @@ def answer(view: View, weights: Array) -> Answer:
     """The default rule with other weights."""
     probabilities = probabilities_of(view.columns @ weights, view.sample.evidence.ranks)
     best = int(np.argmax(probabilities))
-    return Answer(view.sample, best + 1, float(probabilities[best]), plausible_ranks(probabilities))
+    confidence = float(min(probabilities[best], view.largest[best]))
+    return Answer(view.sample, best + 1, confidence, plausible_ranks(probabilities))
 
 
 def leave_one_out(views: Sequence[View]) -> tuple[list[Answer], dict[str, Array]]:
@@ -342,7 +346,7 @@ def pages(studies: dict[str, dict[str, Any]]) -> Iterator[str]:
     )
     yield "## Calibration"
     yield _calibration(whole["calibration"])
-    yield f"Each line is a tenth of the same answers. The rule reports at most {MAX_CONFIDENCE:g}."
+    yield f"Each line is a tenth of the same answers. The rule is never more than {MAX_CONFIDENCE:g} sure."
     yield "## Ablation, one family left out at a time"
     yield _table(("", *SHARES), ((name, *_shares(study["overall"])) for name, study in studies.items()))
     yield "## Real data, with the weights fitted to all generated families"

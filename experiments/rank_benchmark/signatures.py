@@ -40,7 +40,9 @@ from experiments.shared import (
     data_home,
     find_file,
     machine_facts,
+    markdown_table,
     replace_file,
+    replace_region,
     run_command,
     say,
 )
@@ -49,7 +51,6 @@ FIGURES = RESULTS / "signatures.json"
 KINDS: dict[Kind, str] = {"sbs": "Single base substitutions", "indel": "Insertions and deletions"}
 LOSSES = {"kullback-leibler": "Kullback-Leibler", "frobenius": "least squares"}
 SAME = 0.9  # cosine from which a component is a true signature, as in the published evaluation
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 Row = dict[str, Any]
 
@@ -209,7 +210,7 @@ def _compare(kind: Kind, rows: Sequence[Row]) -> str:
             cells = [_cell(*tool.found[kind, noise]) for noise in NOISES]
             lines.append((tool.name, *cells, _say_time(tool.seconds[kind])))
     head = ("method", *NOISES, "CPU time, realistic")
-    return f"**{KINDS[kind]}: {mine[0]['truth']} signatures**\n\n{_table(head, lines)}"
+    return f"**{KINDS[kind]}: {mine[0]['truth']} signatures**\n\n{markdown_table(head, lines)}"
 
 
 def _detail(rows: Sequence[Row]) -> str:
@@ -237,7 +238,7 @@ def _detail(rows: Sequence[Row]) -> str:
         "catalogue", "loss", "truth", "found", "confidence (each seed)", "true", "false",
         "true, number given", "seconds",
     )  # fmt: skip
-    return f"**autonmf in detail**\n\n{_table(head, lines)}"
+    return f"**autonmf in detail**\n\n{markdown_table(head, lines)}"
 
 
 def _cell(numbers: Sequence[int], true: Sequence[int]) -> str:
@@ -254,19 +255,6 @@ def _say_time(seconds: float) -> str:
     return (
         f"{seconds:.1f} s" if seconds < 3600.0 else f"{days:.2g} days" if days < 10.0 else f"{days:.0f} days"
     )
-
-
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *lines))
-
-
-def replace_region(text: str, tables: str) -> str:
-    """The text of a page with these tables between its two marks."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise Failure(f"the page has no region between {BEGIN} and {END}", BAD_USAGE)
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
 
 
 def command(arguments: Sequence[str] | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import fields, replace
 from functools import partial
@@ -20,6 +19,7 @@ from sklearn.utils.validation import _check_n_features, _num_samples, check_is_f
 from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
+from autonmf._warnings import warn
 from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
@@ -27,6 +27,7 @@ from autonmf.path import PathOptions, RankPath, find_loss, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.selection import UNCERTAIN, UncertainRankWarning
 from autonmf.solvers import Solver
+from autonmf.stability import ComponentStability, measure_stability
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
 
@@ -256,6 +257,59 @@ class AutoNMF(
                 other._set_factors(*refine(opened, self.path_, rank, options), polished=True)
         return other
 
+    def component_stability(
+        self,
+        X: Any,
+        n_resamples: int = 20,
+        random_state: Seed = 0,
+        sample_weight: Any = None,
+        weights: Any = None,
+    ) -> ComponentStability:
+        """How well each component is found again when the samples of X are drawn again.
+
+        Parameters
+        ----------
+        X, sample_weight, weights
+            What `fit` was given; X in memory.
+        n_resamples : int
+            Number of resamples: as many samples as X has, drawn with replacement. Each is factorised from a
+            random initial point of its own.
+        random_state : int, generator or None
+            Seed of the resamples and of their initial points.
+
+        Returns
+        -------
+        ComponentStability
+            A cosine with its interval for each component, intervals of its loadings, and the stability at
+            each rank up to five more than that of the model.
+
+        Examples
+        --------
+        >>> from autonmf import AutoNMF
+        >>> from autonmf.datasets import make_low_rank
+        >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
+        >>> stability = AutoNMF(random_state=0).fit(X).component_stability(X, n_resamples=5)
+        >>> bool(stability.stability.min() > 0.9)
+        True
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        if isinstance(X, Stored) or is_dask(X):
+            raise ValueError(
+                "component_stability draws samples of X, which needs X in memory: pass X[:] or X.compute(), "
+                "or fit and pass a part of the samples"
+            )
+        W = self._project(X, weights)
+        automatic = self.n_components in (None, "auto") and self.rule == "auto"
+        options = replace(
+            self._options(), solver="auto", grid="exact", init="random", n_starts=1, max_rank=None,
+            time_budget=None, equilibrate=automatic,
+        )  # fmt: skip
+        return measure_stability(
+            X, (W, self.components_.T), self.path_, options, n_resamples=n_resamples,
+            random_state=random_state, sample_weight=sample_weight, weights=weights,
+        )  # fmt: skip
+
     def report(self, file: str | PathLike[str], X: Any = None, **options: Any) -> Path:
         """Write a self-contained interactive page about this model to ``file``.
 
@@ -320,17 +374,19 @@ class AutoNMF(
             self._path, self.rank_estimate_, self.n_iter_ = found.lazy_path, found.estimate, found.n_iter
             self._set_factors(found.W, found.H, found.loss, polished=True)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"the polish at rank {found.rank} did not converge in max_iter={self.max_iter} iterations; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         estimate = found.estimate
         if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
             why = "; ".join(estimate.warnings)
-            message = f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}"
-            warnings.warn(message, UncertainRankWarning, stacklevel=3)
+            message = (
+                f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}; "
+                "path_.tree() shows which component splits at each rank"
+            )
+            warn(message, UncertainRankWarning)
         watch.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,7 +11,8 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
-from autonmf.data import Data, OpenedData, looks_like_counts
+from autonmf._warnings import warn
+from autonmf.data import Data, OpenedData, Scaling, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor
 from autonmf.data.noise import whiten_counts
 from autonmf.losses import FROBENIUS, Loss
@@ -124,7 +124,8 @@ def factorise(
         start = found.start_at(_nearest_rank(found, n_components))
     if on_polish is not None:
         on_polish(int(start[1].shape[1]))
-    polished = polish(found.view, *start, options)
+    U, V, sample = start
+    polished = polish(found.view, U, V, options, sample)
     W, H, loss = _project(opened, _pad(polished.V, n_components), options.loss)
     return Factorisation(
         W=W,
@@ -141,6 +142,16 @@ def factorise(
 
 def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) -> tuple[Any, Array, float]:
     """(W, H, loss) of X at another rank of its path, polished."""
+    check_same_data(opened, path)
+    U, V = _find_factors(opened, path, rank, options)
+    weights = estimate_weights(opened, path, options)
+    with one_pool():
+        view = prepare(opened.data, options, rank, np.random.default_rng(0), weights)
+    return _project(opened, polish(view, U, V, options).V, options.loss)
+
+
+def check_same_data(opened: OpenedData, path: RankPath) -> None:
+    """Refuse data that are not those of a path."""
     data = opened.data
     if data.shape != path.shape:
         raise ValueError(
@@ -150,23 +161,26 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
     if abs(data.squared_norm() - path.squared_norm) > SAME * path.squared_norm:
         raise ValueError("X or its weights differ from those of the fit: pass the training data")
 
-    def find(rank: int) -> tuple[Any, Array]:
-        U, V = path.at_rank(rank).U, path.at_rank(rank).V
+
+def estimate_weights(opened: OpenedData, path: RankPath, options: PathOptions) -> Scaling | None:
+    """The weights of rows and columns that the noise of a path suggests, as in `factorise`."""
+    if not options.loss.reweighs or opened.weighted:
+        return None
+    factors = _find_factors(opened, path, _rank_of_noise(path.ranks.tolist()), options)
+    with one_pool():
+        reweighing = options.loss.reweigh(opened.data, *factors)
+    return None if reweighing is None else reweighing.weights
+
+
+def _find_factors(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) -> tuple[Any, Array]:
+    """The solution of a path at a rank, as factors of the opened data."""
+    U, V = path.at_rank(rank).U, path.at_rank(rank).V
+    with one_pool():
         if opened.weighted:
             U, V = opened.scaling.to_scaled(U, V)
         if opened.keeps_rows_remote:
-            U = options.loss.project(data, V.astype(data.dtype)).W
-        return U, V
-
-    with one_pool():
-        U, V = find(rank)
-        weights = None
-        if options.loss.reweighs and not opened.weighted:
-            reweighing = options.loss.reweigh(data, *find(_rank_of_noise(path.ranks.tolist())))
-            weights = reweighing and reweighing.weights
-        view = prepare(data, options, rank, np.random.default_rng(0), weights)
-    U, V = view.scaling.to_scaled(U, V)
-    return _project(opened, polish(view, U, V, None, options).V, options.loss)
+            U = options.loss.project(opened.data, V.astype(opened.data.dtype)).W
+    return U, V
 
 
 def _search_with_weights(
@@ -204,8 +218,8 @@ class Polished(NamedTuple):
     converged: bool
 
 
-def polish(view: View, U: Any, V: Array, sample: Data | None, options: PathOptions) -> Polished:
-    """Iterate from factors of X' at this rank with λ = 0, until a stopping criterion holds.
+def polish(view: View, U: Any, V: Array, options: PathOptions, sample: Data | None = None) -> Polished:
+    """Iterate from (U, V) at this rank with λ = 0, until a stopping criterion holds.
 
     The iterations are made on the compression first, if there is one, or on a sample of the rows if U are
     those of a sample, and then on X itself.
@@ -219,6 +233,7 @@ def polish(view: View, U: Any, V: Array, sample: Data | None, options: PathOptio
         stages = [cheap, (view.scaled, options.tol, options.max_iter)]
     n_iter = 0
     with one_pool():
+        U, V = view.scaling.to_scaled(U, V)
         for data, tol, max_iter in stages:
             if sample is not None and data is not sample:
                 U = fit_rows(data, V)
@@ -251,7 +266,7 @@ def _start_at(found: SearchResult, rank: int) -> tuple[Any, Array, Data | None]:
     """What a polish begins with at a rank: the leading singular pair if rank one was not visited."""
     if rank > 1 or rank in found.ranks:
         return found.start_at(rank)
-    return *found.view.rank_one[:2], None
+    return *balance(*found.view.scaling.to_original(*found.view.rank_one[:2])), None
 
 
 def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:
@@ -280,11 +295,9 @@ def _nearest_rank(found: SearchResult, n_components: int) -> int:
     largest = found.ranks[-1]
     if largest >= n_components:
         return n_components
-    warnings.warn(
+    warn(
         f"{n_components - largest} of the {n_components} components vanished on the path and are zero; "
-        "to get more components, raise max_rank or try another random_state",
-        UserWarning,
-        stacklevel=4,
+        "to get more components, raise max_rank or try another random_state"
     )
     return largest
 

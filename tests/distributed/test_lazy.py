@@ -94,3 +94,15 @@ def test_pickle(fitted: AutoNMF, tall: np.ndarray) -> None:
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.components_, fitted.components_)
     assert copy.path_.at_rank(2).U.shape == (240, 2)
+
+
+def test_the_tree_of_a_lazy_path(fitted: AutoNMF) -> None:
+    tree, expected = fitted.path_.tree(), fitted.path_.computed().tree()
+    assert type(tree.weight) is np.ndarray
+    np.testing.assert_array_equal(tree.parent, expected.parent)
+    np.testing.assert_allclose(tree.weight, expected.weight, rtol=1e-6)
+
+
+def test_samples_of_a_dask_array_are_not_drawn(fitted: AutoNMF, tall: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="needs X in memory"):
+        fitted.component_stability(da.from_array(tall, chunks=(60, 30)))

@@ -82,7 +82,7 @@ def test_the_weights_in_use_give_the_answers_of_the_rule(samples: list) -> None:
         view = fit_rule.View.of(sample, fit_rule.VARIANTS[fit_rule.AS_IT_IS])
         found, rule = fit_rule.answer(view, np.array(WEIGHTS)), auto_rule(sample.evidence)
         assert (found.rank, found.plausible) == (rule.rank, rule.plausible)
-        assert found.confidence == rule.evidence["probability"].max()
+        assert found.confidence == rule.confidence
 
 
 def test_a_family_does_not_vote_on_its_own_weights(samples: list) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from experiments.rank_benchmark import signatures
-from experiments.rank_benchmark.signatures import BEGIN, END, count_found, main
+from experiments.rank_benchmark.signatures import count_found, main
+from experiments.shared import BEGIN, END
 
 
 def brute_force(cosines: np.ndarray) -> int:

@@ -305,8 +305,25 @@ def test_what_does_not_fit_on_the_page_is_said(pages: dict[str, Any]) -> None:
 
 def test_maps_of_shares_and_of_amounts(spectra: Any) -> None:
     first = spectra.page.get_attribute("#cards img >> nth=0", "src")
-    assert "fraction, 0 to" in spectra.text("#cards")
+    assert "share of signal, 0 to" in spectra.text("#cards")
     spectra.page.check("input[value=amounts]")
     assert spectra.page.get_attribute("#cards img >> nth=0", "src") != first
     assert "amount, 0 to" in spectra.text("#cards")
     spectra.page.check("input[value=map]")
+
+
+def test_materials_have_one_colour_bar(
+    opened: Callable, fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path, spectra: Any
+) -> None:
+    file = write_report(fitted, tmp_path / "page.html", X=low_rank, map_shape=(6, 10), unmix=True)
+    page = opened(file)
+    assert page.page.locator("#materials-cards > li").count() == fitted.n_components_
+    assert page.page.locator("#materials-cards img").count() == fitted.n_components_
+    assert page.page.locator("#materials .bar").count() == 1
+    assert "abundance: 0" in page.text("#materials-scale")
+    assert "mean abundance" in page.text("#materials-cards")
+    assert not page.problems
+    plain = opened(write_report(fitted, tmp_path / "plain.html", X=low_rank, kind="spectrum", unmix=True))
+    assert plain.page.locator("#materials-cards img").count() == 0
+    assert not plain.page.is_visible("#materials-scale")
+    assert not spectra.page.is_visible("#materials")

@@ -110,6 +110,36 @@ def test_mistakes_in_the_command(run: Callable, counts: Path, arguments: list[st
     assert sorted(file.name for file in counts.parent.iterdir()) == ["counts.csv"]
 
 
+def test_materials_and_their_abundances(run: Callable, tmp_path: Path, stored) -> None:
+    """Maps from 0 to 1: the brightest grey is an abundance of one."""
+    rng = np.random.default_rng(0)
+    A = np.vstack([np.eye(3), rng.dirichlet([0.5] * 3, 60 - 3)])
+    np.save("scene.npy", A @ rng.random((3, 25)))
+    code, _, err = run("scene.npy", "--rank", 3, "--map-shape", "6x10", "--unmix")
+    assert (code, "warning" in err) == (0, False)
+    found = stored(tmp_path / "scene-report.html")
+    assert found["recipe"]["shell"].startswith(
+        "autonmf report scene.npy --n-components 3 --map-shape 6x10 --unmix"
+    )
+    assert len(found["materials"]) == 3
+    assert sum(material["mean"] for material in found["materials"]) == pytest.approx(1.0)
+    means = np.sort([material["mean"] for material in found["materials"]])
+    np.testing.assert_allclose(means, np.sort(A.mean(axis=0)), atol=0.02)
+    assert run("scene.npy", "--rank", 3, "--force")[0] == 0
+    assert "materials" not in stored(tmp_path / "scene-report.html")
+
+
+def test_only_spectra_are_unmixed(run: Callable, counts: Path) -> None:
+    code, _, err = run("counts.csv", "--kind", "words", "--unmix")
+    assert (
+        code,
+        "--unmix is for spectra, but components are shown as words: add --kind spectrum" in err,
+    ) == (2, True)
+    np.save("constant.npy", np.ones((8, 5)))
+    code, _, err = run("constant.npy", "--rank", 2, "--unmix")
+    assert (code, "cannot unmix the matrix: the pixels of X are mixtures of 1 spectrum" in err) == (1, True)
+
+
 def test_a_folder_that_is_a_file(run: Callable, counts: Path) -> None:
     code, _, err = run("counts.csv", "--out", "counts.csv/page.html")
     assert code == 1

@@ -20,14 +20,16 @@ from autonmf.report.components import (
     encode_picture,
     energy_fractions,
     match_components,
-    sample_fractions,
     shrink,
+    signal_shares,
     thin,
     thin_axis,
     view_components,
+    view_materials,
 )
 from autonmf.report.contents import row_energies, row_residuals
 from autonmf.report.result import Factors
+from autonmf.unmixing import Unmixing
 
 SHADE = 0.51 / LEVELS + 0.51 / 255
 """Half a shade of grey, as LEVELS and as a byte."""
@@ -145,12 +147,12 @@ def test_spectra_with_maps(detail) -> None:
 def test_shares_of_a_sample_add_up_to_one_whatever_its_scale() -> None:
     U, H = RNG.random((12, 3)), RNG.random((3, 30))
     U[4] = 0.0
-    shares = sample_fractions(U, H)
+    shares = signal_shares(U, H)
     np.testing.assert_allclose(np.delete(shares, 4, axis=0).sum(axis=1), 1.0)
     assert not shares[4].any()
     scales = np.array([3.0, 1.0, 0.2])
     brighter = np.arange(1.0, 13.0)[:, None]
-    np.testing.assert_allclose(sample_fractions(brighter * U * scales, H / scales[:, None]), shares)
+    np.testing.assert_allclose(signal_shares(brighter * U * scales, H / scales[:, None]), shares)
 
 
 def test_words_and_where_they_are_strongest() -> None:
@@ -216,3 +218,16 @@ def test_names_by_default_and_in_short() -> None:
     long = choose_presentation((1, 1), feature_names=["x" * 1000]).feature(0)
     assert len(long) == 80
     assert long.endswith("…")
+
+
+def test_materials_share_their_scales() -> None:
+    """Spectra relative to the largest of all, abundances from 0 to 1."""
+    E = np.array([[0.0, 1.0, 2.0], [4.0, 1.0, 0.0]])
+    A = np.array([[0.5, 0.5], [0.25, 0.75], [0.6, 0.4], [0.1, 0.9]])
+    about = choose_presentation((4, 3), map_shape=(2, 2))
+    views = view_materials(Unmixing(E, A, 0.0), about)
+    for view, spectrum, abundances in zip(views, E, A.T, strict=True):
+        np.testing.assert_allclose(heights(view["curve"]), spectrum / 4.0, atol=1e-4)
+        assert view["mean"] == pytest.approx(abundances.mean())
+        np.testing.assert_allclose(pixels(view["map"]), abundances.reshape(2, 2), atol=SHADE)
+    assert "map" not in view_materials(Unmixing(E, A, 0.0), choose_presentation((4, 3)))[0]

@@ -174,3 +174,11 @@ def test_without_plotly_it_says_what_to_install(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert 'pip install "autonmf[report]"' in done.stderr
+
+
+def test_unmixing_needs_X_and_spectra(fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unmixing needs the data: pass X too"):
+        fitted.report(tmp_path / "page.html", unmix=True)
+    with pytest.raises(ValueError, match="shown as image: pass kind='spectrum'"):
+        fitted.report(tmp_path / "page.html", low_rank, unmix=True, image_shape=(5, 8))
+    assert not list(tmp_path.iterdir())

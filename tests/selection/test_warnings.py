@@ -75,8 +75,25 @@ def test_no_elbow(choose: Choose, evidence_of: Callable[..., Evidence]) -> None:
     low = choose(make_low_rank(100, 60, rank=10, random_state=0)[0], max_rank=8)
     assert uncertain(smooth, "the last components are close to what noise alone would show")
     assert uncertain(low, "patterns above noise go on at higher ranks")
-    assert smooth.why.endswith("components leave of X looks like noise")
+    assert smooth.why.endswith("times what noise alone would show")
     assert "without a clear break" in low.why
+
+
+def test_never_sure_while_the_next_direction_is_above_the_edge() -> None:
+    """A weak component in few rows and columns, which the estimated noise of these partly hides."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        strong = rng.gamma(2, 0.5, (120, 4)) @ rng.gamma(2, 0.5, (4, 120))
+        patch = np.zeros((120, 120))
+        patch[np.ix_(rng.permutation(120)[:12], rng.permutation(120)[:6])] = 1.0
+        patch *= 2.0 * 2.0 * np.sqrt(120) / np.linalg.norm(patch)  # twice the edge of noise of variance one
+        scale = np.linalg.svd(strong, compute_uv=False)[3] / (8 * 2.0 * np.sqrt(120))
+        X = np.maximum(strong / scale + patch + rng.normal(size=(120, 120)), 0.0)
+        estimate = AutoNMF(random_state=0).fit(X).rank_estimate_
+        left = estimate.evidence["noise_ratio"][estimate.rank - 1]
+        assert estimate.rank in (4, 5)
+        assert estimate.confidence <= (0.85 if left > 1.0 else 0.99)
+        assert (left > 1.0) == ("the strongest pattern beyond is" in estimate.why)
 
 
 def uncertain(estimate: RankEstimate, reason: str) -> bool:
@@ -198,9 +215,11 @@ def test_a_fit_warns_where_the_rank_is_uncertain(make: Callable[[int], np.ndarra
         with pytest.warns(UncertainRankWarning, match="the data do not determine one rank") as caught:
             model = AutoNMF(random_state=0).fit(make(seed))
         assert model.rank_estimate_.confidence < 0.5
-        told = [str(w.message) for w in caught if w.category is UncertainRankWarning]
+        told = [w for w in caught if w.category is UncertainRankWarning]
         assert len(told) == 1
-        assert format_intervals(model.rank_estimate_.plausible) in told[0]
+        assert format_intervals(model.rank_estimate_.plausible) in str(told[0].message)
+        assert "path_.tree() shows which component splits at each rank" in str(told[0].message)
+        assert told[0].filename == __file__  # the caller's line, not one of scikit-learn's
 
 
 def test_the_warning_can_be_filtered() -> None:

@@ -148,8 +148,7 @@ def by_lbfgs(X, omega, U, V) -> float:
 
 def polish_without_ridge(data: Data, U: np.ndarray, V: np.ndarray, tol: float = 1e-9) -> Polished:
     options = PathOptions(mu=0.0, tol=tol, max_iter=20000)
-    view = prepare(data, options, U.shape[1], np.random.default_rng(0))
-    return polish(view, *view.scaling.to_scaled(U, V), None, options)
+    return polish(prepare(data, options, U.shape[1], np.random.default_rng(0)), U, V, options)
 
 
 def test_polished_solution_is_stationary(case) -> None:

@@ -197,6 +197,7 @@ class Look:
     )
     map_shape: Shape = _look("Rows are pixels of a map of this shape.", parser=_parse_shape, metavar="RxC")
     column_order: bool = _look("Pixels are in column order, as in MATLAB.", False, "--column-order")
+    unmix: bool = _look("Spectra: also show materials and their abundances.", False, "--unmix")
     n_top: int = _look("Words or genes per component.", 10, min=1, max=100, metavar="N")
     title: str | None = _look("Title of the page. Default: name of FILE.", metavar="TEXT")
 

@@ -26,7 +26,7 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     stem = "standard-input" if source.file == STREAM else Path(source.name.removesuffix(".gz")).stem
     target = page.out or Path(f"{stem}-report.html")
     _check_target(target, page)
-    from autonmf.report.page import plotly_script, write_page
+    from autonmf.report.page import find_materials, plotly_script, write_page
     from autonmf.report.result import Result
 
     try:
@@ -37,18 +37,23 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     presentation = _choose_presentation(table, look)
     if look.kind is None and look.image_shape is None and not page.quiet:
         say("note", _describe_presentation(presentation))
+    if look.unmix and presentation.kind != "spectrum":
+        shown = f"--unmix is for spectra, but components are shown as {presentation.kind}"
+        raise Failure(f"{shown}: add --kind spectrum", BAD_USAGE)
     if target != STREAM:
         check_writable(target.parent)
     silent = page.quiet or page.json
     found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
     for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
         say("warning", warning)
+    with explain_errors("unmix the matrix"):
+        unmixing = find_materials(table.X, presentation, found.W) if look.unmix else None
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
         result = Result.from_factorisation(found, table.X, source.missing)
         recipe = write_recipe(source, search, look, page)
         title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
         file = Path(folder, "page.html") if target == STREAM else target
-        write_page(result, presentation, recipe, title, file, plotly)
+        write_page(result, presentation, recipe, title, file, plotly, unmixing)
         size = file.stat().st_size
         printed = file.read_text(encoding="utf-8") if target == STREAM else ""
     sys.stdout.write(printed)

@@ -70,6 +70,11 @@ class Sparse(RowBlocks):
             return self.T.squared_residual(V, U)
         return super().squared_residual(U, V)
 
+    def square(self) -> Sparse:
+        """X∘X, in double precision."""
+        X = self.X
+        return Sparse(type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape))
+
     def divide(self, rows: Array | float, columns: Array | float, dtype: Any) -> Sparse:
         """diag(rows)⁻¹ X diag(columns)⁻¹ as a copy in another precision."""
         X = self.X

@@ -21,7 +21,7 @@ import numpy as np
 from autonmf import kernels
 from autonmf._threads import each
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data, Dense, Scaled, Scaling, Sparse, row_blocks, unit_scaling, unscale
+from autonmf.data import Block, Data, Dense, row_blocks, unit_scaling, unscale
 from autonmf.data.dense import PARALLEL_ENTRIES
 from autonmf.data.factors import (
     append_column,
@@ -35,6 +35,7 @@ from autonmf.data.factors import (
     scale_columns,
     take_columns,
 )
+from autonmf.data.scaling import as_single
 from autonmf.losses.protocol import Projection
 from autonmf.model.components import (
     Merger,
@@ -317,12 +318,9 @@ class Frobenius:
 
     def prepare(self, data: Data, *, single: bool) -> Data:
         """X, or a copy of its entries in single precision where it is sparse or an array of our own."""
-        if not single:
-            return data
-        inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
-        if isinstance(data, Dense):
+        if single and isinstance(data, Dense):
             return Dense(data.X.astype(np.float32))
-        return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Sparse) else data
+        return as_single(data) if single else data
 
     def pose(self, prepared: Data, **constants: float) -> Problem:
         """Eq. (1) with the given μ and δ."""

@@ -3,12 +3,14 @@
 from autonmf.path.checkpoint import open_checkpoint
 from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
-from autonmf.path.search import SearchResult, project_rows, rank_path, search
+from autonmf.path.search import SearchResult, project_rows, rank_path, search, walk_view
+from autonmf.path.tree import ComponentTree
 from autonmf.path.view import View, prepare
 
 __all__ = [
     "ENGINES",
     "GRIDS",
+    "ComponentTree",
     "Evidence",
     "PathOptions",
     "PathPoint",
@@ -24,4 +26,5 @@ __all__ = [
     "project_rows",
     "rank_path",
     "search",
+    "walk_view",
 ]

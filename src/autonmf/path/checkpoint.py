@@ -8,7 +8,6 @@ ends.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -22,6 +21,7 @@ import scipy
 from autonmf import kernels
 from autonmf._threads import one_pool
 from autonmf._types import Array
+from autonmf._warnings import warn
 from autonmf.data import Data, Scaled, sums_of_squares
 from autonmf.losses.protocol import Posed
 from autonmf.path.grids import Stop
@@ -83,11 +83,9 @@ def _compare(checkpoint: Checkpoint, now: dict[str, Any], *, seed_matters: bool)
     if "autonmf" in versions:
         raise ValueError(f"the checkpoint {file} is from another version: {_listed(versions)}. {remedy}")
     if versions:
-        warnings.warn(
+        warn(
             f"the checkpoint {file} was written with other versions: {_listed(versions)}. The search is "
-            "resumed, but its last digits may differ from those of an uninterrupted run",
-            UserWarning,
-            stacklevel=5,
+            "resumed, but its last digits may differ from those of an uninterrupted run"
         )
 
 

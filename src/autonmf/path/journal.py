@@ -11,13 +11,14 @@ import os
 import struct
 import sys
 import threading
-import warnings
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
 from os import PathLike
 from typing import Any, NamedTuple
+
+from autonmf._warnings import warn
 
 if sys.platform != "win32":
     import fcntl
@@ -110,11 +111,10 @@ class Journal:
             self.append(label, body)
         except OSError as error:
             self._given_up = True
-            warnings.warn(
+            warn(
                 f"the checkpoint {self.file} cannot grow ({error.strerror or error}): the search continues, "
                 "and the file stays valid, but nothing more is saved",
                 RuntimeWarning,
-                stacklevel=2,
             )
 
 

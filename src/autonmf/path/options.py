@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Seed
+from autonmf._warnings import warn
 from autonmf.data.validation import MISSING
 from autonmf.losses import BETAS, FROBENIUS, LOSSES, MU, Loss
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Grid
@@ -169,11 +169,9 @@ class PathOptions:
             return self._check_first(given) if given else given  # no column: check_factors says what is wrong
         first = self.max_rank if self.max_rank is not None else max(default_max_rank(shape), self.min_rank)
         if first > min(shape):
-            warnings.warn(
+            warn(
                 f"max_rank={first} is more than min(X.shape)={min(shape)}, which no nonnegative rank "
-                f"exceeds; the path starts at {min(shape)}",
-                UserWarning,
-                stacklevel=4,
+                f"exceeds; the path starts at {min(shape)}"
             )
             first = min(shape)
         return self._check_first(int(first))

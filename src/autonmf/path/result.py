@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.noise import WhitenedSpectrum
+from autonmf.solvers import HIGH_RANK
+
+if TYPE_CHECKING:
+    from autonmf.path.tree import ComponentTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +128,20 @@ class RankPath:
             if point.rank == rank:
                 return point
         raise not_visited(rank, self.ranks.tolist())
+
+    def tree(self, max_rank: int | None = None) -> ComponentTree:
+        """Which component of a smaller rank each component comes from, up to ``max_rank``.
+
+        The default is 25: above it the exact path makes few iterations. Where X is a Dask array, it is read
+        once, for the sums of the weights.
+        """
+        from autonmf.path.tree import make_tree
+
+        bound = max(HIGH_RANK, self.ranks[0]) if max_rank is None else max_rank
+        points = [point for point in self.points if point.rank <= bound]
+        if not points:
+            raise ValueError(f"max_rank={bound} is below the smallest rank of this path, {self.ranks[0]}")
+        return make_tree(points)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the path and return its display; ``options`` are those of `PathDisplay.plot`."""

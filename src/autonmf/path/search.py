@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +15,9 @@ import numpy as np
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
+from autonmf._warnings import warn
 from autonmf.data import Data, OpenedData, Scaling, as_rows, find_spectrum, lead, lead_tall
-from autonmf.data.factors import as_factor, scale_rows
+from autonmf.data.factors import as_factor
 from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
@@ -79,16 +79,14 @@ class SearchResult:
         return self._to_point(self.ranks.index(rank))
 
     def start_at(self, rank: int) -> tuple[Any, Array, Data | None]:
-        """The factors at a rank in the units of the view, and the rows that they are of if not of all."""
-        view = self.view
+        """The factors of X at a rank, and the rows of the view that they are of if not of all."""
         if self.sample is None:
             point = self.at_rank(rank)
-            return *view.scaling.to_scaled(point.U, point.V), None
-        solution = self.solutions[self.ranks.index(rank)]
-        scaling, unit = self.unscaler.scaling, np.sqrt(view.scaling.unit)
-        rows, columns = (scaling.b, scaling.a) if scaling.transposed else (scaling.a, scaling.b)
-        U = scale_rows(solution.U, rows[self.sample.taken] / unit)
-        return U, scale_rows(solution.V, columns / unit), self.sample.take(view.scaled)
+            return point.U, point.V, None
+        solution, scaling = self.solutions[self.ranks.index(rank)], self.unscaler.scaling
+        of_rows = "b" if scaling.transposed else "a"
+        of_sample = replace(scaling, **{of_rows: getattr(scaling, of_rows)[self.sample.taken]})
+        return *of_sample.to_original(solution.U, solution.V), self.sample.take(self.view.scaled)
 
     def _to_point(self, index: int) -> PathPoint:
         point = self.solutions[index]
@@ -179,12 +177,19 @@ def search(
     rng = as_generator(options.random_state)
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
-        view = prepare(data, options, max_rank, sketch, weights)
+        view = prepare(data, options, max_rank, sketch, weights, sample=True)
         spectra = None
         if evidence and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walker = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walk = partial(_walk, walker, options, max_rank, sketch, keep_partial)
+
+        def walk(view: View) -> tuple[View, Walked]:
+            view = compress_view(view, options, max_rank, sketch)
+            view, walked = walk_view(view, walker, keep_partial=keep_partial)
+            if not walked.visits:
+                raise ValueError(options.too_heavy)
+            return view, walked
+
         sample = None
         if takes_sample(view, options, max_rank):
             leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
@@ -199,27 +204,9 @@ def search(
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
-            _warn_of_rising_losses(stacklevel=4)
+            _warn_of_rising_losses()
             walked.complete = False
             return _make_result(opened, view, walked, options, -math.inf, spectra, sample)
-
-
-def _walk(
-    walker: Callable[[View], Walker], options: PathOptions, rank: int, sketch: np.random.Generator,
-    keep_partial: bool, view: View,
-) -> tuple[View, Walked]:  # fmt: skip
-    """Walk on X', compressed where that pays, and once more without compression where it is unreliable."""
-    if view.compressed is None:
-        view = compress_view(view, options, rank, sketch)
-    walked = None
-    with suppress(CompressionUnreliable):
-        walked = walker(view).walk_all(keep_partial=keep_partial)
-    if walked is None:  # by now nothing refers to the compression any more
-        view = view.direct()
-        walked = walker(view).walk_all(keep_partial=keep_partial)
-    if not walked.visits:
-        raise ValueError(options.too_heavy)
-    return view, walked
 
 
 def _walk_sample(
@@ -234,6 +221,14 @@ def _walk_sample(
             return replace(sample, view=view), walked
         sample = sample.enlarge(V, rng)
     return None, None
+
+
+def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
+    """Walk from every initial point; once more without the compression where that is unreliable."""
+    with suppress(CompressionUnreliable):
+        return view, walk(view).walk_all(keep_partial=keep_partial)
+    view = view.direct()  # by now nothing refers to the compression any more
+    return view, walk(view).walk_all(keep_partial=keep_partial)
 
 
 def rank_path(
@@ -386,14 +381,14 @@ def rank_path(
             try:
                 return found.finish()
             except KeyboardInterrupt:
-                _warn_of_rising_losses(stacklevel=3)
+                _warn_of_rising_losses()
                 unscaler = replace(found.unscaler, deadline=-math.inf)
                 path = replace(found.path, complete=False)
                 return replace(found, unscaler=unscaler, path=path).finish()
 
 
-def _warn_of_rising_losses(stacklevel: int) -> None:
-    warnings.warn("interrupted: losses may rise with the rank", RuntimeWarning, stacklevel=stacklevel)
+def _warn_of_rising_losses() -> None:
+    warn("interrupted: losses may rise with the rank", RuntimeWarning)
 
 
 def project_rows(X: Any, V: Array, beta_loss: str | float = "frobenius") -> Array:

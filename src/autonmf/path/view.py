@@ -158,9 +158,13 @@ class View:
 
 
 def prepare(
-    data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None
-) -> View:
-    """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays."""
+    data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None,
+    *, sample: bool = False,
+) -> View:  # fmt: skip
+    """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays.
+
+    With ``sample``, X of which a sample of the rows is better is left as it is.
+    """
     weighted = data if weights is None else weights.apply(data)
     scaling = unit_scaling(weighted) if options.scale or options.follows_equilibrated else Scaling()
     scaled = scaling.apply(weighted)
@@ -174,12 +178,14 @@ def prepare(
         step = unit_scaling(scaled)
         scaling, scaled = scaling.then(step), step.apply(scaled)
     view = _view(data, scaling, scaled, options)
-    return view if takes_sample(view, options, rank) else compress_view(view, options, rank, rng)
+    if sample and takes_sample(view, options, rank):
+        return view
+    return compress_view(view, options, rank, rng)
 
 
 def compress_view(view: View, options: PathOptions, rank: int, rng: np.random.Generator) -> View:
     """The same, compressed for a search from ``rank`` where that pays."""
-    if not _compresses(view.scaled, options, rank):
+    if view.compressed is not None or not _compresses(view.scaled, options, rank):
         return view
     return replace(view, compressed=compress(view.scaled, rank, rng))
 

@@ -6,7 +6,6 @@ Progress, deadlines, checkpoints and Ctrl-C are handled here, around the iterati
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autonmf._types import Array, cached_property
+from autonmf._warnings import warn
 from autonmf.data import OpenedData
 from autonmf.losses import FROBENIUS
 from autonmf.losses.protocol import Posed
@@ -129,7 +129,7 @@ class Walker:
             walked.close()
             if not keep_partial or not walked.visits:
                 raise
-            warnings.warn(self._describe_interruption(), RuntimeWarning, stacklevel=5)
+            warn(self._describe_interruption(), RuntimeWarning)
         except CompressionUnreliable:
             self.stop.set()
             raise

@@ -35,6 +35,25 @@ class PlotStyle:
 LIGHT = PlotStyle(data="#0072B2", choice="#D55E00", quiet="#767676", pale="#E4E4E4")
 DARK = PlotStyle(data="#56B4E9", choice="#E69F00", quiet="#A0A0A0", pale="#404040")
 
+BRANCH_COLORS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442",
+    "#882255", "#117733", "#999933", "#332288", "#AA4499", "#44AA99", "#661100",
+)  # fmt: skip
+"""Colours of the first branches of a tree, from the palettes of Okabe and Ito and of Tol."""
+
+
+def branch_colors(count: int) -> list[str]:
+    """A colour for each branch of a tree; those of the first branches do not depend on the number.
+
+    Every further round through the palette is paler.
+    """
+    colors = []
+    for branch in range(count):
+        turn, index = divmod(branch, len(BRANCH_COLORS))
+        channels = (int(BRANCH_COLORS[index][i : i + 2], 16) for i in (1, 3, 5))
+        colors.append("#" + "".join(f"{255 - round((255 - each) * 0.6**turn):02X}" for each in channels))
+    return colors
+
 
 class Display:
     """A plot; its axes exist once ``plot`` was called."""

@@ -23,6 +23,7 @@ from autonmf.plotting.presentation import (
     top_features,
 )
 from autonmf.report.result import Factors
+from autonmf.unmixing import Unmixing
 
 MAX_SAMPLES = 3
 """Number of samples named with each component."""
@@ -107,44 +108,55 @@ def _draw_forms(factors: Factors, presentation: Presentation, detail: Detail) ->
 def _draw_curves(
     H: Array, U: Array | None, presentation: Presentation, detail: Detail
 ) -> Iterator[dict[str, Any]]:
-    fractions = None if U is None or presentation.map_shape is None else sample_fractions(U, H)
+    shares = None if U is None or presentation.map_shape is None else signal_shares(U, H)
     heights = 1.0 - decibels(H) / FLOOR if presentation.kind == "template" else H
     for index, (row, height) in enumerate(zip(H, heights, strict=True)):
         form = {
             "curve": encode_curve(height, detail.points),
             "peak": float(presentation.axis[np.argmax(row)]),  # where the maximum is
         }
-        if U is not None and fractions is not None:
-            form |= _draw_maps(fractions[:, index], U[:, index] * row.max(), presentation, detail)
+        if U is not None and shares is not None:
+            form |= _draw_maps(shares[:, index], U[:, index] * row.max(), presentation, detail)
         elif U is not None and presentation.kind == "template":
             form["activity"] = encode_curve(U[:, index], detail.points)  # along the samples
         yield form
 
 
-def sample_fractions(U: Array, H: Array) -> Array:
-    """The fraction of each sample's fitted sum that each component contributes: rows that sum to one.
+def signal_shares(U: Array, H: Array) -> Array:
+    """The share of each component in the fitted sum of each sample: rows that sum to one.
 
-    These are the abundances of spectral unmixing. Unlike the weights they do not depend on the intensity of
-    a sample, so dark materials such as water are visible as well.
+    Unlike the weights they do not depend on the intensity of a sample, so dark components are visible as
+    well. They are not abundances of materials, which `autonmf.unmix` estimates.
     """
     parts = np.asarray(U, dtype=float) * H.sum(axis=1)
     totals = parts.sum(axis=1, keepdims=True)
     return np.asarray(parts / np.where(totals > 0, totals, 1.0))
 
 
-def _draw_maps(
-    fractions: Array, amounts: Array, presentation: Presentation, detail: Detail
-) -> dict[str, Any]:
-    """Maps of the fraction of each sample that a component explains, and of its amounts in units of X."""
+def _draw_maps(shares: Array, amounts: Array, presentation: Presentation, detail: Detail) -> dict[str, Any]:
+    """Maps of the share of a component in each sample, and of its amounts in units of X."""
     assert presentation.map_shape is not None
     shape, order = presentation.map_shape, presentation.order
     return {
-        "map": encode_picture(as_picture(fractions, shape, order), detail.pixels),
-        "map_top": float(fractions.max()),
-        "map_mean": float(fractions.mean()),
+        "map": encode_picture(as_picture(shares, shape, order), detail.pixels),
+        "map_top": float(shares.max()),
+        "map_mean": float(shares.mean()),
         "amounts": encode_picture(as_picture(amounts, shape, order), detail.pixels),
         "amounts_top": float(amounts.max()),
     }
+
+
+def view_materials(unmixing: Unmixing, presentation: Presentation) -> list[dict[str, Any]]:
+    """The materials as the page draws them: spectra on one scale, and maps of abundances from 0 to 1."""
+    top, shape = float(unmixing.endmembers.max()), presentation.map_shape
+    views: list[dict[str, Any]] = []
+    for spectrum, abundances in zip(unmixing.endmembers, unmixing.abundances.T, strict=True):
+        view = {"curve": encode_curve(spectrum, FULL.points, top), "mean": float(abundances.mean())}
+        if shape is not None:
+            picture = as_picture(abundances, shape, presentation.order)
+            view["map"] = encode_picture(picture, FULL.pixels, 1.0)
+        views.append(view)
+    return views
 
 
 def _list_terms(scores: Array, presentation: Presentation) -> list[tuple[str, float]]:
@@ -159,16 +171,16 @@ LEVELS = 63
 CURVE_LEVELS = 65535
 
 
-def encode_picture(values: Array, max_pixels: int) -> str:
-    """A matrix as a greyscale PNG from zero (black) to its maximum, in base 64."""
+def encode_picture(values: Array, max_pixels: int, top: float | None = None) -> str:
+    """A matrix as a greyscale PNG from zero (black) to ``top``, by default its maximum, in base 64."""
     image = shrink(np.asarray(values, dtype=float), max_pixels)
-    shades = np.rint(np.rint(_relative(image) * LEVELS) * (255 / LEVELS)).astype(np.uint8)
+    shades = np.rint(np.rint(_relative(image, top) * LEVELS) * (255 / LEVELS)).astype(np.uint8)
     return b64encode(_png(shades)).decode("ascii")
 
 
-def encode_curve(values: Array, max_points: int) -> str:
-    """A vector relative to its maximum, as little-endian 16-bit numbers in base 64."""
-    numbers = np.rint(_relative(thin(values, max_points)) * CURVE_LEVELS)
+def encode_curve(values: Array, max_points: int, top: float | None = None) -> str:
+    """A vector relative to ``top``, by default its maximum, as little-endian 16-bit numbers in base 64."""
+    numbers = np.rint(_relative(thin(values, max_points), top) * CURVE_LEVELS)
     return b64encode(numbers.astype("<u2").tobytes()).decode("ascii")
 
 
@@ -204,8 +216,8 @@ def thin_axis(axis: Array, max_points: int) -> Array:
     return np.asarray([axis[start : start + step].mean() for start in starts])
 
 
-def _relative(values: Array) -> Array:
-    top = float(values.max(initial=0.0))
+def _relative(values: Array, top: float | None = None) -> Array:
+    top = float(values.max(initial=0.0)) if top is None else top
     return np.clip(values / top, 0.0, 1.0) if top > 0 else np.zeros_like(values)
 
 

@@ -13,11 +13,20 @@ from autonmf._threads import one_pool
 from autonmf._types import Array
 from autonmf.data import Block, Data, sums_of_squares
 from autonmf.plotting.presentation import Presentation, as_picture
-from autonmf.report.components import FULL, SMALL, Detail, describe_form, encode_picture, view_components
+from autonmf.report.components import (
+    FULL,
+    SMALL,
+    Detail,
+    describe_form,
+    encode_picture,
+    view_components,
+    view_materials,
+)
 from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
 from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
 from autonmf.report.wording import percent
+from autonmf.unmixing import Unmixing
 
 IN_FULL = 0.7
 """Fraction of the space for components that full detail may use."""
@@ -39,6 +48,7 @@ class Contents:
     views: tuple[dict[str, Any], ...]  # the page at each rank
     health: Health
     recipe: Recipe
+    materials: list[dict[str, Any]] | None = None  # if X was unmixed
 
     def as_json(self) -> str:
         """JSON without white space and without members that are None."""
@@ -46,9 +56,16 @@ class Contents:
 
 
 def build_contents(
-    result: Result, presentation: Presentation, recipe: Recipe, title: str, max_bytes: int
+    result: Result,
+    presentation: Presentation,
+    recipe: Recipe,
+    title: str,
+    max_bytes: int,
+    unmixing: Unmixing | None = None,
 ) -> Contents:
-    """Everything about a result; the components take at most ``max_bytes``."""
+    """Everything about a result; components and materials take at most ``max_bytes``."""
+    materials = None if unmixing is None else view_materials(unmixing, presentation)
+    max_bytes -= len(compact(materials))
     fits, evidence = compute_fits(result, presentation), build_evidence(result)
     reference = result.factors(result.rank).V
 
@@ -75,6 +92,7 @@ def build_contents(
         ),
         health=unknown_health(*known) if result.data is None else check_health(result.data),
         recipe=recipe,
+        materials=materials,
     )
 
 

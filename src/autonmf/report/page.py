@@ -18,6 +18,7 @@ from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Candidate
 from autonmf.report.health import describe_shape
 from autonmf.report.result import Recipe, Result, recipe_from_model
+from autonmf.unmixing import Unmixing, unmix
 
 SCRIPTS = ("charts.js", "cards.js", "page.js")
 
@@ -37,6 +38,7 @@ def write_report(
     *,
     X: Any = None,
     title: str | None = None,
+    unmix: bool = False,
     **presentation: Any,
 ) -> Path:
     """Write one self-contained interactive page about a fitted model, which works offline.
@@ -53,6 +55,9 @@ def write_report(
         X out for a model that was fitted with weights.
     title : str, optional
         Headline of the page.
+    unmix : bool
+        Also show the materials of a spectral image and their abundances (`autonmf.unmix`, started from the
+        model), as spectra and, with ``map_shape``, as maps from 0 to 1. Needs X.
     **presentation
         How components are shown: ``kind``, ``image_shape``, ``wavelengths``, ``map_shape``, ``feature_names``
         and the others of `ComponentsDisplay`, and ``sample_names``, the names of the rows of X. Feature names
@@ -84,14 +89,27 @@ def write_report(
     with closing(Result.from_model(model, X)) as result:
         if presentation.get("feature_names") is None:
             presentation["feature_names"] = getattr(model, "feature_names_in_", None)
+        form = choose_presentation(result.path.shape, **presentation)
         return write_page(
             result,
-            choose_presentation(result.path.shape, **presentation),
+            form,
             recipe_from_model(model),
             title or "Components found by autonmf",
             file,
             plotly,
+            find_materials(X, form, model) if unmix else None,
         )
+
+
+def find_materials(X: Any, presentation: Presentation, init: Any) -> Unmixing:
+    """Unmix X from a model or its weights; only spectra are unmixed."""
+    if X is None:
+        raise ValueError("unmixing needs the data: pass X too")
+    if presentation.kind != "spectrum":
+        raise ValueError(
+            f"unmixing is for spectra, but components are shown as {presentation.kind}: pass kind='spectrum'"
+        )
+    return unmix(X, init=init)
 
 
 def write_page(
@@ -101,10 +119,11 @@ def write_page(
     title: str,
     file: str | os.PathLike[str],
     plotly: str,
+    unmixing: Unmixing | None = None,
 ) -> Path:
     """Write the page about a result of the estimator or the command line."""
     room = min(COMPONENT_BYTES, MAX_BYTES - REST_BYTES - len(plotly.encode()))
-    contents = build_contents(result, presentation, recipe, title, room)
+    contents = build_contents(result, presentation, recipe, title, room, unmixing)
     with replace_file(file) as stream:
         stream.write(render(contents, plotly).encode("utf-8", "replace"))  # names may contain lone surrogates
     return Path(file)

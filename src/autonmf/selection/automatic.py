@@ -37,6 +37,9 @@ MAX_FALL = 1.0
 MAX_CONFIDENCE = 0.99
 """The largest confidence: some hundred matrices of known rank do not tell more."""
 
+MAX_UNEXPLAINED_CONFIDENCE = 0.85
+"""The same while the next direction is above the noise edge: it may be a component in few rows or columns."""
+
 PLAUSIBLE_FRACTION = 1 / 3
 """The plausible ranks have at least this fraction of the chosen one's probability."""
 
@@ -53,6 +56,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
     best = int(
         likeliest[-1 if features.noise_ratio[-1] > NOISE_LIMIT else 0]
     )  # nothing stands out up to there
+    most = float(largest_confidences(features)[best])
     return RankEstimate(
         rank=best + 1,
         rule="auto",
@@ -68,7 +72,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "probability": probabilities,
         },
         plausible=plausible_ranks(probabilities),
-        confidence=min(float(probabilities[best]), MAX_CONFIDENCE) if len(probabilities) > 1 else None,
+        confidence=min(float(probabilities[best]), most) if len(probabilities) > 1 else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
 
@@ -93,6 +97,11 @@ def probabilities_of(scores: Array, visited: Array) -> Array:
     return np.asarray(likelihoods / likelihoods.sum())
 
 
+def largest_confidences(features: Features) -> Array:
+    """How sure the rule may be of every rank."""
+    return np.where(features.noise_ratio <= 1.0, MAX_CONFIDENCE, MAX_UNEXPLAINED_CONFIDENCE)
+
+
 def plausible_ranks(probabilities: Array) -> tuple[int, ...]:
     """The ranks that are nearly as probable as the likeliest."""
     return tuple(
@@ -111,9 +120,8 @@ def _why(features: Features, best: int) -> str:
     components = "one component leaves" if rank == 1 else f"{rank} components leave"
     left = (
         f"what {components} of X looks like noise"
-        if noise_ratio <= NOISE_LIMIT
-        else f"the strongest pattern beyond is still {format_number(noise_ratio)} times what noise alone "
-        "would show"
+        if noise_ratio <= 1.0
+        else f"the strongest pattern beyond is {format_number(noise_ratio)} times what noise alone would show"
     )
     if rank == 1:
         return (

@@ -56,8 +56,8 @@ function card(view, component, number) {
   if (component.curve) item.append(sparkline(component.curve, contents.form.axes[view.detail], contents.form.kind === "template",
     `component ${number} over ${contents.form.axis_label}, its maximum at ${format(component.peak)}`));
   if (component.map) {
-    const fraction = picked("maps") === "map";
-    const scale = fraction ? `fraction, 0 to ${percent(component.map_top)}; mean ${percent(component.map_mean)}` : `amount, 0 to ${format(component.amounts_top)}`;
+    const share = picked("maps") === "map";
+    const scale = share ? `share of signal, 0 to ${percent(component.map_top)}; mean ${percent(component.map_mean)}` : `amount, 0 to ${format(component.amounts_top)}`;
     item.append(element("img", { class: "heat", src: png(component[picked("maps")]), alt: `map of component ${number}: ${scale}` }), element("p", {}, scale));
   }
   if (component.activity) item.append(sparkline(component.activity, null, false, `weight of component ${number} by sample`), element("p", {}, "weight by sample"));
@@ -66,6 +66,25 @@ function card(view, component, number) {
   if (component.samples && component.samples.length) item.append(element("p", {}, `largest weights: ${component.samples.join(", ")}`));
   if (view.rank !== contents.rank) item.append(element("p", {}, similarity(component)));
   return item;
+}
+
+// The materials of a spectral image: spectra on one scale, maps of abundances from 0 to 1 with one colour bar.
+function drawMaterials(materials) {
+  const mapped = materials[0].map !== undefined, list = document.getElementById("materials-cards");
+  list.style.setProperty("--card", "13rem");
+  list.style.setProperty("--fill", materials.length > 3 ? "auto-fill" : "auto-fit");
+  list.replaceChildren(...materials.map((material, index) => {
+    const number = index + 1, mean = `mean abundance ${percent(material.mean)}`;
+    const item = element("li", { style: ["--own", `var(--c${index % COLOURS})`] }, element("h3", {}, `material ${number}`),
+      sparkline(material.curve, contents.form.axes.full, false, `spectrum of material ${number} over ${contents.form.axis_label}`));
+    if (mapped) item.append(element("img", { class: "heat", src: png(material.map), alt: `map of the abundance of material ${number}, from 0 to 1` }));
+    item.append(element("p", {}, mean));
+    return item;
+  }));
+  document.getElementById("materials").hidden = false;
+  document.getElementById("materials-scale").hidden = !mapped;
+  document.getElementById("materials-note").textContent = `Each spectrum is a mixture of a few pixels, and each pixel a mixture of the ${materials.length} spectra with abundances that sum to one. `
+    + "All spectra have the same scale. This needs nearly pure pixels and even light. In Python: autonmf.unmix(X, init=model).";
 }
 
 function similarity(component) {
@@ -112,7 +131,7 @@ function note(view) {
   const said = [];
   if (form.kind === "image") said.push("Each component is shown as an image, from zero to its maximum.");
   if (form.kind === "words") said.push("The top features of each component are listed; bars show their scores.");
-  if (form.kind === "spectrum") said.push(form.map ? "Each component is shown as a curve relative to its maximum, with a map over the samples. Fractions sum to one in each sample (abundances); amounts are in the units of the data." : "Each component is shown as a curve relative to its maximum.");
+  if (form.kind === "spectrum") said.push(form.map ? "Each component is shown as a curve relative to its maximum, with a map over the samples. The share of signal is the part of a sample’s fitted sum that comes from the component, not the abundance of a material; amounts are in the units of the data." : "Each component is shown as a curve relative to its maximum.");
   if (form.kind === "template") said.push("Each component is shown as a spectrum in decibels relative to its maximum, down to −60 dB, with its weight by sample.");
   if (view.components[0].fraction !== undefined) said.push("Percentages are fractions of the energy.");
   if (!view.polished) said.push(`These are the solutions on the path; model.at_rank(${view.rank}, X) polishes them.`);

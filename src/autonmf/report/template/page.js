@@ -124,3 +124,4 @@ const last = contents.views.length - 1, start = contents.views.findIndex((view) 
 const mark = document.getElementById("mark");
 mark.style.left = `calc(8px + ${last > 0 ? start / last : 0} * (100% - 16px))`;
 show(start);
+if (contents.materials) drawMaterials(contents.materials);
