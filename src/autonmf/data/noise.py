@@ -58,6 +58,9 @@ LARGEST_LEVERAGE = 0.8
 NOISE_LIMIT = 1.3
 """Directions up to the edge are noise, those above this many times the edge are not."""
 
+CLEARLY = 1.1
+"""Directions above this many times the edge are not noise whose scales are still rough."""
+
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
 
@@ -239,8 +242,8 @@ class _Whitened(NamedTuple):
         return float(self.columns.sum())
 
     def above(self) -> tuple[Array, Array, float]:
-        """The directions above the edge, and the standard deviation of the noise of Z."""
-        k = self.spectrum.count_above()
+        """The directions clearly above the edge, and the standard deviation of the noise of Z."""
+        k = self.spectrum.count_above(CLEARLY)
         n, m = (max(side - k, 1) for side in self.spectrum.shape)
         left = max(self.energy - float(np.square(self.V[:, :k]).sum()), 0.0)
         return self.left(k), self.V[:, :k], float(np.sqrt(left / (n * m)))
