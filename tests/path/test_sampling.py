@@ -80,7 +80,7 @@ def test_probabilities() -> None:
 
 def test_what_a_sample_lacks_is_noticed_and_found() -> None:
     """A component whose rows were not drawn stands out in all rows, and is in a larger sample."""
-    X = make_low_rank(20000, 30, rank=4, noise=0.1, random_state=1)[0]
+    X = make_low_rank(30000, 30, rank=4, noise=0.1, random_state=1)[0]
     X[:40] += 5.0 * np.random.default_rng(0).random((40, 1)) * (np.arange(30) < 3)
     sample = draw(X)
     with one_pool():

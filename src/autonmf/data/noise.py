@@ -146,7 +146,8 @@ def whiten(data: Data, leading: Array) -> WhitenedSpectrum:
     unclipped = _undo_clipping(data, first)
     if unclipped is None:
         return _whiten(data, first, start.spectrum.count_above(), LIMITS).spectrum
-    found = _whiten(unclipped, _measure(unclipped, first.scaling, first.V), -1, LIMITS)
+    again = _measure(unclipped, *_rescale(first, first.spectrum.count_above(LIMITS[1])))
+    found = _whiten(unclipped, again, -1, LIMITS[1:])
     return found.spectrum._replace(clipped=True)
 
 

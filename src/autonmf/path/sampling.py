@@ -25,7 +25,7 @@ from autonmf.data import Block, Data, Dense, Scaled, Scaling, unscale
 from autonmf.data.factors import as_factor, gram
 from autonmf.data.protocol import as_array
 from autonmf.losses.frobenius import fit_rows
-from autonmf.path.view import View, sample_size
+from autonmf.path.view import PAYS, View, sample_size
 
 STANDS_OUT = 1.1
 """What is left of all rows may have a direction this many times as strong as what is left of a sample."""
@@ -70,7 +70,7 @@ class Sample:
     def enlarge(self, V: Array, rng: np.random.Generator) -> Sample | None:
         """A sample of twice the size, in which rows that V does not explain count more; None: take all."""
         size = 2 * len(self.chances)
-        if not sample_size(self.whole.shape, size):
+        if PAYS * size > len(self.taken):
             return None
         rows = self.whole.map_blocks(_square_residuals, fit_rows(self.whole, V), V)[0][:, 0]
         return _draw(self.whole, self.leading, 0.5 * self.importance + 0.5 * rows / rows.sum(), size, rng)
@@ -105,7 +105,7 @@ def _find_probabilities(importance: Array, size: int) -> Array:
         if free.all() or not 0 < total < 0.999 * wanted:
             break
         chances[free] *= wanted / total
-    return np.minimum(chances, 1.0)
+    return np.asarray(np.minimum(chances, 1.0))
 
 
 def _take(data: Data, taken: Array, chances: Array) -> Dense:

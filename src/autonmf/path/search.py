@@ -190,13 +190,15 @@ def search(
                 raise ValueError(options.too_heavy)
             return view, walked
 
-        sample = None
+        sampled = None
         if takes_sample(view, options, max_rank):
             leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
             rank = min(spectra.whitened.count_above(), HIGH_RANK) if spectra else options.min_rank
-            sample, walked = _walk_sample(draw_sample(view.scaled, leading, rng), rank, walk, rng)
-        if sample is None:
-            view, walked = walk(view)
+            sampled = _walk_sample(draw_sample(view.scaled, leading, rng), rank, walk, rng)
+        if sampled is not None:
+            sample, walked = sampled
+        else:
+            sample, (view, walked) = None, walk(view)
         try:
             if evidence and spectra is None:
                 spectra = _find_spectra(view, walked.solutions(), max_rank, rng)
@@ -211,7 +213,7 @@ def search(
 
 def _walk_sample(
     sample: Sample | None, rank: int, walk: Callable[[View], tuple[View, Walked]], rng: np.random.Generator
-) -> tuple[Sample | None, Walked | None]:
+) -> tuple[Sample, Walked] | None:
     """Walk on a sample that shows all that a rank leaves of X'; None if only all rows do."""
     while sample is not None:
         view, walked = walk(sample.view)
@@ -220,7 +222,7 @@ def _walk_sample(
         if sample.shows_all(V):
             return replace(sample, view=view), walked
         sample = sample.enlarge(V, rng)
-    return None, None
+    return None
 
 
 def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
