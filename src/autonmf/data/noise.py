@@ -89,8 +89,8 @@ TIES = 0.5
 UNDERSTATED = 1.0
 """Clipping makes noise look smaller than it was: what is found must be larger than what was expected."""
 
-COPIED = 1 << 21
-"""Entries of a matrix that is copied: 16 MB."""
+COPIED = 1 << 23
+"""Entries of a matrix that is copied, at most: 64 MB."""
 
 SAMPLE = 1 << 17
 """Entries that are looked at, about."""
