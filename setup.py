@@ -12,7 +12,7 @@ setup(
             "autonmf.kernels._native",
             sources=["src/autonmf/kernels/native.c"],
             depends=["src/autonmf/kernels/native_template.h", "src/autonmf/kernels/kl_template.h"],
-            extra_compile_args=["-O3", "-std=c11", "-Wno-psabi"],
+            extra_compile_args=["-O3", "-std=c11", "-fopenmp-simd", "-Wno-psabi"],
             optional=True,
         )
     ]

@@ -5,6 +5,9 @@ Hyperspectral unmixing
 A hyperspectral image has a spectrum in every pixel, and a pixel several metres wide contains several
 materials. Unmixing estimates the spectra of the materials and their abundances in every pixel. The number
 of materials is usually unknown.
+
+.. image:: /examples/images/sphx_glr_plot_2_unmixing_002.png
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -4,6 +4,9 @@ Gene programmes in single cells
 
 A gene programme is a set of genes that are active together, and each cell uses a few programmes. NMF finds
 both the genes of each programme and the cells that use it.
+
+.. image:: /examples/images/sphx_glr_plot_3_cells_002.png
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 2

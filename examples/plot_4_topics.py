@@ -4,6 +4,9 @@ Topics in texts
 
 A document is about a few topics, and a topic is described by its words. The data are a sparse matrix of
 tf-idf weights.
+
+.. image:: /examples/images/sphx_glr_plot_4_topics_002.png
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 2

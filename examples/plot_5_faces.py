@@ -4,6 +4,9 @@ Parts of faces
 
 NMF became known for decomposing faces into parts, because nonnegative components can only be added. Faces
 are also an example of data without a true number of parts.
+
+.. image:: /examples/images/sphx_glr_plot_5_faces_003.png
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 3

@@ -4,6 +4,9 @@ Notes in a recording
 
 The spectrogram of a solo instrument is approximately a sum over notes, each the product of a spectrum and a
 loudness over time. NMF separates the notes, and the rank is the number of different notes.
+
+.. image:: /examples/images/sphx_glr_plot_6_audio_003.png
+   :alt: the components that are found below
 """
 
 # sphinx_gallery_thumbnail_number = 3

@@ -20,6 +20,7 @@ COMMANDS = {
         "rank_benchmark.consistency",
         "whether the rank depends on the seed, or on the order of X",
     ),
+    "known": ("rank_benchmark.known", "known components: how many others are found, with half of them given"),
     "fit-rule": ("rank_benchmark.fit_rule", "fit the weights of the default rule again"),
     "stability": ("components.stability", "whether the stability of a component tells if it is true"),
     "tree": ("components.tree", "whether the tree of components has the known groups as branches"),

@@ -16,7 +16,7 @@ ONLY_IN = {"rank_path": {"X", "weights"}, "AutoNMF": {"n_components", "rule", "t
 """What is no option of a search: the data, the choice of a rank, and what is printed."""
 
 NOT_OF_THE_ESTIMATOR = {
-    "min_rank", "n_points", "budget", "delta", "scale", "equilibrate", "callback", "checkpoint",
+    "min_rank", "n_points", "budget", "delta", "scale", "equilibrate", "callback",
 }  # fmt: skip
 
 
@@ -58,6 +58,7 @@ def test_the_estimator_has_every_option_but_those_of_experts() -> None:
         {"missing": "mask"},
         {"time_budget": 7.0},
         {"n_jobs": 2},
+        {"checkpoint": "file"},
         {"random_state": 7},
     ],
     ids=str,
@@ -70,4 +71,5 @@ def test_the_estimator_passes_its_parameters_on(given: dict[str, Any]) -> None:
 def test_every_parameter_of_the_estimator_is_tested_above() -> None:
     mark = next(m for m in test_the_estimator_passes_its_parameters_on.pytestmark if m.name == "parametrize")
     tested = {name for given in mark.args[1] for name in given}
-    assert tested == set(defaults_of(AutoNMF)) - ONLY_IN["AutoNMF"]
+    of_X = {"fixed_components"}  # checked against X: tests/estimator/test_known.py
+    assert tested | of_X == set(defaults_of(AutoNMF)) - ONLY_IN["AutoNMF"]

@@ -1,10 +1,10 @@
-"""Types shared by all layers, values that are computed once, and random generators."""
+"""Types shared by all layers, values that are computed once, random generators, names of parameters."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -64,6 +64,18 @@ class Lazy(Generic[Value]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_compute": None, "_value": self.value}
+
+
+def check_parameters(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a parameter that is not known, and suggest one that is."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"do you mean {near[0]}?" if near else f"its parameters are {', '.join(known)}"
+            raise TypeError(f"{function} has no parameter {name!r}: {hint}")
 
 
 def as_generator(random_state: Seed) -> np.random.Generator:

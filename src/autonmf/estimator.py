@@ -23,6 +23,7 @@ from autonmf._warnings import warn
 from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
 from autonmf.fit import factorise, refine
+from autonmf.model.known import check_known
 from autonmf.path import PathOptions, RankPath, find_loss, project_rows
 from autonmf.saving import SavingMixin
 from autonmf.selection import UNCERTAIN, UncertainRankWarning
@@ -46,6 +47,10 @@ class AutoNMF(
         None or "auto": chosen from the data. An int: the path ends at this rank.
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
+    fixed_components : array or data frame of shape (k, n_features), optional
+        Known components, such as reference spectra: rows of H that stay as they are. The rank counts them,
+        and the rule says how many the data need beyond them. Columns are matched by name where both have
+        names.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
         The loss, as scikit-learn names it: least squares, or the Kullback-Leibler divergence for counts.
     solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"}
@@ -76,6 +81,11 @@ class AutoNMF(
         Time limit of the path in seconds.
     n_jobs : int, optional
         Number of threads for the initial points.
+    checkpoint : str or path, optional
+        A file that each rank is saved to as it is reached. After a crash, a fit to the same X with the same
+        parameters goes on from there, with bitwise the same result. Other data or parameters, and two fits at
+        once, are an error (see ``docs/checkpoints.md``). Not with ``time_budget``, nor with a generator as
+        ``random_state``.
     verbose : int
         1 prints a line per rank.
     random_state : int, generator or None
@@ -86,7 +96,7 @@ class AutoNMF(
     n_components_ : int
         The rank.
     components_ : ndarray of shape (n_components_, n_features)
-        H, by decreasing energy ‖W_j‖‖H_j‖.
+        H: the known components as given, then the others by decreasing energy ‖W_j‖‖H_j‖.
     reconstruction_err_ : float
         ‖X - WH‖_F on the training data, or √(2D) with D the Kullback-Leibler divergence, as in scikit-learn.
     explained_variance_ : ndarray of shape (n_components_,)
@@ -97,6 +107,8 @@ class AutoNMF(
         The solutions at all ranks.
     rank_estimate_ : RankEstimate or None
         The choice and the evidence for it; None if ``n_components`` was given.
+    unused_components_ : tuple of int
+        Indices of known components that the data do not need.
     polished_ : bool
         Whether the factors were iterated on X until a stopping criterion held.
     n_features_in_ : int
@@ -122,6 +134,7 @@ class AutoNMF(
         n_components: int | str | None = None,
         *,
         max_rank: int | None = None,
+        fixed_components: Any = None,
         beta_loss: str | float = "frobenius",
         solver: str | Solver = "auto",
         grid: str = "exact",
@@ -136,11 +149,13 @@ class AutoNMF(
         missing: str = "error",
         time_budget: float | None = None,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         verbose: int = 0,
         random_state: Seed = None,
     ) -> None:
         self.n_components = n_components
         self.max_rank = max_rank
+        self.fixed_components = fixed_components
         self.beta_loss = beta_loss
         self.solver = solver
         self.grid = grid
@@ -155,6 +170,7 @@ class AutoNMF(
         self.missing = missing
         self.time_budget = time_budget
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
 
@@ -249,6 +265,8 @@ class AutoNMF(
         other = copy(self)
         if X is None:
             U, V = (factor.astype(self.components_.dtype) for factor in (point.U, point.V))
+            n_known = self.path_.n_known
+            V[:, :n_known] = self.components_[:n_known].T  # the path may be in single precision
             other._set_factors(U, V.T, point.loss, polished=False)
         else:
             X = self._check(X, reset=False)
@@ -372,6 +390,7 @@ class AutoNMF(
                 on_polish=watch.polishing,
             )
             self._path, self.rank_estimate_, self.n_iter_ = found.lazy_path, found.estimate, found.n_iter
+            self.unused_components_ = found.unused
             self._set_factors(found.W, found.H, found.loss, polished=True)
         if not found.converged:
             warn(
@@ -391,7 +410,10 @@ class AutoNMF(
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 
     def _options(self) -> PathOptions:
-        given = vars(self)
+        given = vars(self).copy()
+        if self.fixed_components is not None:
+            names = getattr(self, "feature_names_in_", None)
+            given["fixed_components"] = check_known(self.fixed_components, self.n_features_in_, names)
         return PathOptions(
             **{each.name: given[each.name] for each in fields(PathOptions) if each.name in given}
         )

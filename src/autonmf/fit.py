@@ -13,21 +13,24 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
 from autonmf._warnings import warn
 from autonmf.data import Data, OpenedData, Scaling, looks_like_counts
-from autonmf.data.factors import RemoteFactor, as_factor
+from autonmf.data.factors import RemoteFactor, as_factor, take_columns
 from autonmf.data.noise import whiten_counts
-from autonmf.losses import FROBENIUS, Loss
+from autonmf.losses import FROBENIUS
 from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance
 from autonmf.path import (
+    Checkpoint,
     PathOptions,
     RankPath,
     SearchResult,
     View,
     default_max_rank,
+    find_known,
     open_checkpoint,
     prepare,
     search,
 )
+from autonmf.path.options import ADDITIONAL
 from autonmf.selection import RankEstimate, check_rule, choose_rank
 from autonmf.solvers import HIGH_RANK, Stopping, run
 
@@ -49,6 +52,9 @@ COUNTS = (
 )
 """Advice where counts are fitted with least squares."""
 
+MUCH = 20.0
+"""A known component is used if the loss rises by more than so many times what noise explains without it."""
+
 CHEAP_ITERATIONS = 100
 """Maximum number of iterations on the compression, before the polish on X itself."""
 
@@ -66,6 +72,7 @@ class Factorisation:
     n_iter: int  # along the path and of the polish
     converged: bool  # whether the polish did
     seconds: float
+    unused: tuple[int, ...] = ()  # known components that X does not need, from 0
 
     @property
     def rank(self) -> int:
@@ -79,6 +86,11 @@ class Factorisation:
     def relative_loss(self) -> float:
         """What is not explained, as a fraction: ‖X - WH‖²/‖X‖² with the Frobenius loss."""
         return self.loss / self.energy
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what may be wrong."""
+        return self.estimate.warnings if self.estimate else describe_unused(self.unused)
 
     @property
     def why(self) -> str:
@@ -106,13 +118,11 @@ def factorise(
     given = n_components is not None
     equilibrate = rule == "auto" and (options.loss.equilibrates or not given)
     options = replace(_stop_at(n_components, options, data.shape), equilibrate=equilibrate)
-    if options.checkpoint is None:
-        found = search(opened, options, keep_partial=False, given_rank=given)
-    else:
-        with open_checkpoint(options, data) as (options, checkpoint):
-            found = search(opened, options, checkpoint=checkpoint, keep_partial=False, given_rank=given)
-    if options.loss.reweighs and not opened.weighted:
-        found = _search_with_weights(opened, options, found, time.monotonic() - began)
+    opened.check_options(options)
+    with open_checkpoint(options, data) as (options, checkpoint):
+        found = search(opened, options, checkpoint=checkpoint, keep_partial=False, given_rank=given)
+        if options.loss.reweighs and not opened.weighted:
+            found = _search_with_weights(opened, options, found, time.monotonic() - began, checkpoint)
     estimate = None
     if n_components is None:
         path = found.path if options.equilibrate else found.with_points()
@@ -126,7 +136,10 @@ def factorise(
         on_polish(int(start[1].shape[1]))
     U, V, sample = start
     polished = polish(found.view, U, V, options, sample)
-    W, H, loss = _project(opened, _pad(polished.V, n_components), options.loss)
+    W, H, loss = _project(opened, _pad(polished.V, n_components), options)
+    unused = _find_unused(opened, found.view, polished, loss, options) if options.n_known else ()
+    if estimate is not None and unused:
+        estimate = replace(estimate, warnings=(*estimate.warnings, *describe_unused(unused)))
     return Factorisation(
         W=W,
         H=H,
@@ -137,6 +150,7 @@ def factorise(
         n_iter=sum(visit.n_iter for visit in found.path.visits) + polished.n_iter,
         converged=polished.converged,
         seconds=time.monotonic() - began,
+        unused=unused,
     )
 
 
@@ -146,8 +160,9 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
     U, V = _find_factors(opened, path, rank, options)
     weights = estimate_weights(opened, path, options)
     with one_pool():
-        view = prepare(opened.data, options, rank, np.random.default_rng(0), weights)
-    return _project(opened, polish(view, U, V, options).V, options.loss)
+        known = find_known(opened, options)
+        view = prepare(opened.data, options, rank, np.random.default_rng(0), weights, known)
+    return _project(opened, polish(view, U, V, options).V, options)
 
 
 def check_same_data(opened: OpenedData, path: RankPath) -> None:
@@ -166,7 +181,7 @@ def estimate_weights(opened: OpenedData, path: RankPath, options: PathOptions) -
     """The weights of rows and columns that the noise of a path suggests, as in `factorise`."""
     if not options.loss.reweighs or opened.weighted:
         return None
-    factors = _find_factors(opened, path, _rank_of_noise(path.ranks.tolist()), options)
+    factors = _find_factors(opened, path, _rank_of_noise(path.ranks.tolist(), options), options)
     with one_pool():
         reweighing = options.loss.reweigh(opened.data, *factors)
     return None if reweighing is None else reweighing.weights
@@ -184,10 +199,18 @@ def _find_factors(opened: OpenedData, path: RankPath, rank: int, options: PathOp
 
 
 def _search_with_weights(
-    opened: OpenedData, options: PathOptions, found: SearchResult, spent: float
+    opened: OpenedData,
+    options: PathOptions,
+    found: SearchResult,
+    spent: float,
+    checkpoint: Checkpoint | None,
 ) -> SearchResult:
-    """Repeat the search with weights estimated from the noise of its solution, if there are any."""
-    point = found.at_rank(_rank_of_noise(found.ranks))
+    """Repeat the search with weights estimated from the noise of its solution, if there are any.
+
+    A checkpoint holds the records of both searches: the weights follow from the whole path of the first.
+    """
+    saved = replace(checkpoint, weighted=True) if checkpoint and found.path.complete else None
+    point = found.at_rank(_rank_of_noise(found.ranks, options))
     with one_pool():
         reweighing = options.loss.reweigh(opened.data, point.U, point.V)
     left = None if options.time_budget is None else options.time_budget - spent
@@ -197,15 +220,17 @@ def _search_with_weights(
     whitened = None
     if options.equilibrate and opened.data.complete:
         with one_pool():
-            whitened = whiten_counts(opened.data, point.U, point.V, dispersion, found.ranks[-1])
+            known = find_known(opened, options)
+            whitened = whiten_counts(opened.data, point.U, point.V, dispersion, found.ranks[-1], known)
     del found, point  # with a copy of X
-    again = replace(options, time_budget=left, checkpoint=None)
-    return search(opened, again, keep_partial=False, weights=weights, whitened=whitened)
+    again = replace(options, time_budget=left)
+    return search(opened, again, checkpoint=saved, keep_partial=False, weights=weights, whitened=whitened)
 
 
-def _rank_of_noise(ranks: list[int]) -> int:
+def _rank_of_noise(ranks: list[int], options: PathOptions) -> int:
     """The rank whose residual is used to estimate the noise."""
-    return max(rank for rank in ranks if rank <= max(HIGH_RANK, ranks[0]))
+    most = max(HIGH_RANK, options.n_known + ADDITIONAL) if options.n_known else HIGH_RANK
+    return max(rank for rank in ranks if rank <= max(most, ranks[0]))
 
 
 class Polished(NamedTuple):
@@ -238,35 +263,89 @@ def polish(view: View, U: Any, V: Array, options: PathOptions, sample: Data | No
             if sample is not None and data is not sample:
                 U = fit_rows(data, V)
             stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=CHECK_EVERY, max_iter=max_iter)
-            U, V = (as_factor(factor, data.dtype) for factor in (U, V))
-            start = solver.init(options.loss.pose(data, mu=options.mu, delta=options.delta), U, V)
+            U, V = view.fix(*(as_factor(factor, data.dtype) for factor in (U, V)))
+            posed = options.loss.pose(data, mu=options.mu, delta=options.delta, n_fixed=view.n_fixed)
+            start = solver.init(posed, U, V)
             last = run(solver, start, stopping)
             U, V, n_iter = last.state.U, last.state.V, n_iter + last.n_iter
         state = last.state.balance().compact()
         if state.rank == 0:
             raise ValueError(options.too_heavy)
-        U, V = balance(*view.scaling.to_original(state.U, state.V), sort=True)
+        U, V = balance(*view.scaling.to_original(state.U, state.V), sort=True, n_fixed=view.n_fixed)
         loss = state.loss * (view.loss_unit if view.scaling.is_uniform else 1.0)
         return Polished(U, V, loss, n_iter, last.converged)
 
 
-def _project(opened: OpenedData, V: Array, loss_function: Loss) -> tuple[Any, Array, float]:
-    """The best W for given components of the opened data, and both as factors of X."""
+def _project(opened: OpenedData, V: Array, options: PathOptions) -> tuple[Any, Array, float]:
+    """The best W for given components of the opened data, and both as factors of X; known ones as given."""
     dtype = opened.data.dtype
+    known = find_known(opened, options)
+    if known is not None:
+        V = np.array(V, dtype=dtype, order="F")  # the polish may be in single precision
+        V[:, : options.n_known] = known
     with one_pool():
-        W, loss = loss_function.project(opened.data, V)
+        W, loss = options.loss.project(opened.data, V)
     if opened.weighted:
         W, V = opened.scaling.to_original(W, V)
+    if known is not None:
+        V[:, : options.n_known] = options.fixed_components.T
     if not isinstance(W, RemoteFactor):
         W = np.ascontiguousarray(W, dtype=dtype)
     return W, np.ascontiguousarray(V.T, dtype=dtype), loss
 
 
+def _find_unused(
+    opened: OpenedData, view: View, polished: Polished, loss: float, options: PathOptions
+) -> tuple[int, ...]:
+    r"""The known components without which X would be fitted as well, from 0.
+
+    Weights of a component that is not in X follow the noise. Without them the loss rises by
+    :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and
+    the variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up
+    to three standard deviations more than the mean is that of noise. Components that are not known are
+    polished again without it, because they may have left something to it.
+    """
+    (n, m), (U, V) = opened.data.shape, polished[:2]
+    rank, known = V.shape[1], find_known(opened, options)
+    assert known is not None
+    variance = 2.0 * loss / max((n - rank) * (m - rank), 1)
+    most = variance * (0.25 * n + 3.0 * np.sqrt(0.3125 * n))
+    unused = []
+    for index in range(options.n_known if rank > 1 else 0):
+        others, fewer = np.arange(rank) != index, np.delete(known, index, axis=1)
+        start = take_columns(U, others), take_columns(V, others)
+        rise = _evaluate(opened, fewer, start[1], options) - loss
+        if most < rise <= MUCH * most and rank > options.n_known:
+            again = polish(replace(view, known=fewer), *start, options)
+            rise = _evaluate(opened, fewer, again.V, options) - loss
+        if rise <= most:
+            unused.append(index)
+    return tuple(unused)
+
+
+def _evaluate(opened: OpenedData, known: Array, V: Array, options: PathOptions) -> float:
+    """The loss of components of the opened data, the first of which are known."""
+    V = np.array(V, dtype=opened.data.dtype, order="F")
+    V[:, : known.shape[1]] = known
+    with one_pool():
+        return options.loss.project(opened.data, V).loss
+
+
+def describe_unused(unused: tuple[int, ...]) -> tuple[str, ...]:
+    """A sentence on the known components that X does not need; none if it needs all."""
+    if not unused:
+        return ()
+    *before, last = (str(index + 1) for index in unused)
+    which = f"components {', '.join(before)} and {last} are" if before else f"component {last} is"
+    return (f"known {which} not used: the others fit X as well",)
+
+
 def _start_at(found: SearchResult, rank: int) -> tuple[Any, Array, Data | None]:
-    """What a polish begins with at a rank: the leading singular pair if rank one was not visited."""
-    if rank > 1 or rank in found.ranks:
+    """What a polish begins with at a rank: the best of the smallest rank if that was not visited."""
+    if rank > max(found.path.n_known, 1) or rank in found.ranks:
         return found.start_at(rank)
-    return *balance(*found.view.scaling.to_original(*found.view.rank_one[:2])), None
+    view = found.view
+    return *balance(*view.scaling.to_original(*view.smallest[:2]), n_fixed=view.n_fixed), None
 
 
 def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:
@@ -279,6 +358,11 @@ def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, i
         raise ValueError(
             f"n_components={n_components} is larger than min(n_samples, n_features)={min(shape)}, "
             "the largest possible nonnegative rank"
+        )
+    if n_components < options.n_known:
+        raise ValueError(
+            f"n_components={n_components} is less than the {options.n_known} known components, which it "
+            "counts too: raise it, or leave some of them out"
         )
     first = options.max_rank
     if first is None and isinstance(options.init, str):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,9 +25,9 @@ from autonmf.data import Scaling, open_data
 from autonmf.data.weights import check_sample_weight, check_weights
 from autonmf.fit import check_same_data, estimate_weights, polish
 from autonmf.metrics import unit_columns
-from autonmf.path import PathOptions, RankPath, prepare, walk_view
+from autonmf.path import PathOptions, RankPath, find_known, prepare
 from autonmf.path.view import prepare_like
-from autonmf.path.walk import Walker
+from autonmf.path.walk import CompressionUnreliable, Walker
 
 INTERVAL = (0.05, 0.95)
 """Quantiles over the resamples between which intervals lie."""
@@ -140,9 +141,15 @@ class _Resampler:
         if noise_weights is not None:
             noise_weights = replace(noise_weights, a=noise_weights.a[rows])
         with one_pool():
-            view = prepare(opened.data, options, first, sketch, noise_weights)
+            known = find_known(opened, options)
+            view = prepare(opened.data, options, first, sketch, noise_weights, known)
             walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
-            view, walked = walk_view(view, walk, keep_partial=False)
+            walked = None
+            with suppress(CompressionUnreliable):
+                walked = walk(view).walk_all(keep_partial=False)
+            if walked is None:
+                view = view.direct()
+                walked = walk(view).walk_all(keep_partial=False)
             found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
             if not found:
                 raise ValueError(options.too_heavy)

@@ -84,9 +84,9 @@ def test_json_has_no_infinity(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"a": [1.5, None], "b": [None, None, True], "3": "x"}
 
 
-def test_help_has_no_types_of_flags(run) -> None:
-    assert "bool" not in run("--help").out
-    assert "bool" not in run("fit", "--help").out
+@pytest.mark.parametrize("command", [(), ("fit",), ("report",), ("demo",), ("info",)])
+def test_help_has_no_types_of_flags(run, command: tuple[str, ...]) -> None:
+    assert "bool" not in run(*command, "--help").out
 
 
 def test_help_names_the_exit_codes(run) -> None:

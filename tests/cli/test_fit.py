@@ -338,3 +338,18 @@ def test_the_recipe_of_a_normalised_matrix_is_true(run, counts: Path, how: str) 
     found = json.loads(run("fit", *options, "--json").out)
     assert (found["rank"], found["normalized"]) == (names["model"].n_components_, how)
     assert found["reconstruction_error"] == pytest.approx(names["model"].reconstruction_err_, rel=1e-6)
+
+
+def test_annotation_columns(run, tmp_path: Path, low_rank: np.ndarray) -> None:
+    lines = ["gene,chrom," + ",".join(f"c{j}" for j in range(40))]
+    lines += [f"g{i},X," + ",".join(map(repr, row)) for i, row in enumerate(low_rank.tolist())]
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    refused = run("fit", tmp_path / "x.csv", "-k", 1)
+    assert refused.code == 1
+    assert "line 2, column 2 (chrom): 'X' is not a number" in refused.err
+    assert "leave that column out with --annotations 2." in refused.err
+    for given in ("2", "chrom"):
+        result = run("fit", tmp_path / "x.csv", "--annotations", given, "-k", 3)
+        assert result.code == 0
+        assert "note: Annotation columns, which are not factorised: chrom." in result.err
+        assert "x.csv: 60 x 40" in result.out

@@ -87,6 +87,16 @@ def test_the_notes_of_a_recording_are_found_where_the_background_makes_the_numbe
     assert sorted(heard) == sorted(names["KEYS"])
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_data")
+def test_other_signatures_are_found_beside_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    names, printed = ran(EXAMPLES[6], capsys)
+    assert names["model"].n_components_ == 10
+    assert "5 components beyond the 5 known ones" in printed
+    assert "no component beyond the 11 known ones" in printed
+    assert "known component 11 is not used" in printed
+
+
 def test_the_first_example_shows_a_clear_an_unclear_and_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
     names, printed = ran(EXAMPLES[0], capsys)
     clear, unclear, nothing = (names[name].rank_estimate_ for name in ("clear", "unclear", "nothing"))

@@ -234,3 +234,14 @@ def test_cell_types_of_real_cells_are_neighbours(real_home: Path) -> None:
     right = cross_val_score(KNeighborsClassifier(15), directions, types, cv=3).mean()
     usual = np.bincount(types).max() / len(types)
     assert right > 0.8 > usual + 0.2
+
+
+def test_unknown_parameters_are_refused_in_our_words(cells: Any) -> None:
+    with pytest.raises(TypeError, match=r"^nmf has no parameter 'n_comps': do you mean n_components\?$"):
+        nmf(cells, n_comps=3)
+    with pytest.raises(TypeError, match=r"^nmf has no parameter 'xyz': its parameters are n_comp"):
+        nmf(cells, xyz=3)
+    with pytest.raises(TypeError, match=r"nmf needs an AnnData object, got ndarray: for an array, use A"):
+        nmf(np.ones((3, 3)))
+    with pytest.raises(KeyError, match=r"no column 'variable'; its columns: 'highly_variable'"):
+        nmf(cells, mask_var="variable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,16 @@ def test_lazy_signals(signal: Any, plain: tuple[np.ndarray, AutoNMF]) -> None:
     lazy = signal.as_lazy()
     lazy.decomposition(algorithm=AutoNMF(random_state=0), print_info=False)
     assert_allclose(lazy.learning_results.factors, plain[1].components_.T)
+
+
+def test_the_results_can_be_saved(signal: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As docs/ecosystem.md says: HyperSpy stores the algorithm as text, not as an object."""
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    model = AutoNMF(random_state=0)
+    signal.decomposition(algorithm=model, print_info=False)
+    signal.learning_results.decomposition_algorithm = str(model)
+    signal.save(tmp_path / "signal.hspy")
+    assert "could not write" not in caplog.text
+    back = hyperspy.load(tmp_path / "signal.hspy").learning_results
+    assert back.decomposition_algorithm == "AutoNMF(random_state=0)"
+    assert_array_equal(back.factors, signal.learning_results.factors)

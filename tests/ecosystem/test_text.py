@@ -117,3 +117,19 @@ def test_a_part_of_a_larger_model(texts: list[str]) -> None:
     model = make_pipeline(TfidfVectorizer(), AutoNMF(random_state=0), LogisticRegression(C=100))
     model.fit(texts[:80], subjects[:80])
     assert_allclose(model.score(texts[80:], subjects[80:]), 1.0)
+
+
+def test_words_at_another_rank(topics: Pipeline) -> None:
+    for rank in (2, 5):
+        other = topics[-1].at_rank(rank)
+        names = topics[:-1].get_feature_names_out()
+        assert top_words(topics, rank=rank) == top_words(other, names)
+        assert len(top_words(topics, rank=rank)) == rank
+    with pytest.raises(ValueError, match="rank 999"):
+        top_words(topics, rank=999)
+
+
+def test_a_model_with_one_rank_has_no_other(texts: list[str]) -> None:
+    model = make_pipeline(TfidfVectorizer(), NMF(2, random_state=0)).fit(texts)
+    with pytest.raises(ValueError, match="NMF has one rank only: leave out rank=3"):
+        top_words(model, rank=3)

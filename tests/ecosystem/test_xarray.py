@@ -138,3 +138,8 @@ def test_chunks_are_not_loaded_without_a_word(scene: Any) -> None:
     pytest.importorskip("dask", reason="dask is not installed")
     with pytest.raises(ValueError, match=r"is chunked.*pass data.load\(\)"):
         nmf(scene.chunk(y=2))
+
+
+def test_an_array_without_labels_is_refused() -> None:
+    with pytest.raises(TypeError, match="nmf needs a DataArray, got ndarray"):
+        nmf(np.ones((3, 3)))

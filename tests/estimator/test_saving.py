@@ -239,6 +239,13 @@ def with_part(good: bytes, part: str, **changes: Any) -> bytes:
     return with_header(good, **{part: header[part] | changes})
 
 
+def with_evidence(good: bytes, **changes: Any) -> bytes:
+    """A saved model whose path has other evidence."""
+    with np.load(io.BytesIO(good)) as stored:
+        evidence = json.loads(str(stored["header"]))["path"]["evidence"]
+    return with_part(good, "path", evidence=evidence | changes)
+
+
 def with_component(good: bytes, value: float) -> bytes:
     with np.load(io.BytesIO(good)) as stored:
         H = stored["components"].copy()
@@ -302,6 +309,27 @@ FOREIGN: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "too sure": ("not a probability", lambda good: with_part(good, "rank_estimate", confidence=1.5)),
     "warnings that are text": ("wrong place", lambda good: with_part(good, "rank_estimate", warnings="a")),
     "no table": ("different lengths", lambda good: with_part(good, "rank_estimate", evidence={})),
+    "estimate of another rank": (
+        "3 components are not the rank of its estimate",
+        lambda good: with_part(good, "rank_estimate", rank=4, plausible=[3, 4]),
+    ),
+    "estimate beyond the path": (
+        "ranks of its estimate are not those of its path",
+        lambda good: with_part(good, "rank_estimate", rank=99, plausible=[99]),
+    ),
+    "estimate that is not plausible": (
+        "ranks of its estimate are not those of its path",
+        lambda good: with_part(good, "rank_estimate", plausible=[2]),
+    ),
+    "no estimate": ("are not the rank of its estimate", lambda good: with_header(good, rank_estimate=None)),
+    "components of another path": (
+        "are not those of its path",
+        lambda good: with_header(good, polished=False),
+    ),
+    "evidence of other ranks": (
+        "evidence is not that of its ranks",
+        lambda good: with_evidence(good, ranks=list(range(2, 10))),
+    ),
     "ragged": ("lengths", lambda good: with_part(good, "rank_estimate", evidence={"a": [1], "b": [1, 2]})),
     "words": ("list of numbers", lambda good: with_part(good, "rank_estimate", evidence={"a": ["b"]})),
     "table of tables": ("numbers", lambda good: with_part(good, "rank_estimate", evidence={"a": [[1]]})),

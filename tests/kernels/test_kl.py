@@ -133,6 +133,52 @@ def test_fixed_points_satisfy_the_kkt_conditions(kernel: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6), fixed=st.integers(0, 4))
+def test_components_before_the_first_stay_as_they_are(
+    kernel: ModuleType, kind: Any, seed: int, fixed: int
+) -> None:
+    """Sweeps over the others lower the loss, which they report."""
+    X, U, V = draw(seed, (8, 11, 4))
+    U[2, :2] = 0.0
+    sums, other = V.sum(axis=0), kernel.pad_rows(V, sparse=kind is not np.asarray)
+    before, swept = divergence(X, U, V), U.copy(order="F")
+    for _ in range(3):
+        loss = kernel.kl_sweeps(kind(X), other, sums, swept, 1, first=fixed) + float(np.sum(swept * sums))
+        assert loss == pytest.approx(divergence(X, swept, V), rel=1e-9, abs=1e-9)
+        assert loss <= before + 1e-9 * max(1.0, before)
+        before = loss
+    assert_array_equal(swept[:, :fixed], U[:, :fixed])
+    assert_array_equal(swept[~X.any(axis=1), fixed:], 0.0)
+
+
+@pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
+@pytest.mark.parametrize("fixed", [1, 2])
+def test_free_components_satisfy_the_kkt_conditions(kernel: ModuleType, fixed: int) -> None:
+    X, U, V = draw(3, (12, 20, 3))
+    sums, swept = V.sum(axis=0), U.copy(order="F")
+    kernel.kl_sweeps(X, kernel.pad_rows(V), sums, swept, 3000, 1e-14, first=fixed)
+    assert_array_equal(swept[:, :fixed], U[:, :fixed])
+    gradient = sums - (X / (swept @ V.T)) @ V
+    gradient, free = gradient[X.any(axis=1), fixed:], swept[X.any(axis=1), fixed:]
+    assert np.abs(free * gradient).max() < 1e-8 * sums.max() * free.max()
+    assert gradient.min() > -1e-8 * sums.max()
+
+
+@compiled
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_compiled_sweeps_begin_where_those_of_numpy_do(kind: Any) -> None:
+    X, U, V = draw(9, (30, 41, 9))
+    swept = [U.copy(order="F") for _ in IMPLEMENTATIONS]
+    for kernel, block in zip(IMPLEMENTATIONS, swept, strict=True):
+        other = kernel.pad_rows(V, sparse=kind is not np.asarray)
+        kernel.kl_sweeps(kind(X), other, V.sum(axis=0), block, 2, first=5)
+    assert_allclose(*swept, rtol=1e-10, atol=1e-14)
+    assert not np.array_equal(swept[0][:, 5:], U[:, 5:])
+
+
+@pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
 def test_a_row_is_solved_as_by_a_general_solver(kernel: ModuleType) -> None:
     X, U, V = draw(4, (6, 15, 3))
     U, _ = sweep(kernel, X, U, V, 5000, 1e-14)

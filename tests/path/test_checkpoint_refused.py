@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from autonmf import RankPath, rank_path
-from autonmf.data import as_data
+from autonmf.data import Stored, as_data
+from autonmf.distributed import open_data
 from autonmf.path.checkpoint import fingerprint
-from autonmf.path.journal import Journal
+from autonmf.path.journal import MAGIC, Journal
 
 Same = Callable[[RankPath, RankPath], bool]
 
@@ -79,6 +82,42 @@ def test_a_fingerprint_tells_what_is_missing_from_zeros(low_rank: np.ndarray) ->
     assert fingerprint(as_data(zero, missing="mask")) != fingerprint(as_data(missing, missing="mask"))
 
 
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array])
+def test_a_fingerprint_is_a_hash_of_all_entries(kind: Callable[..., Any], low_rank: np.ndarray) -> None:
+    """An entry counts beside another one that is 10²¹ times larger."""
+    X = low_rank.copy()
+    X[0, :2] = 1e12, 1e-9
+    other = X.copy()
+    other[0, 1] = 2e-9
+    assert fingerprint(as_data(kind(X))) == fingerprint(as_data(kind(X.copy())))
+    assert fingerprint(as_data(kind(X))) != fingerprint(as_data(kind(other)))
+
+
+def test_a_fingerprint_is_that_of_what_is_stored(low_rank: np.ndarray, tmp_path: Path) -> None:
+    """Last bits depend on precision and order; a mapped file is as good as memory."""
+    kinds = [np.asarray, np.asfortranarray, np.float32, sparse.csr_array, sparse.csc_array]
+    assert len({fingerprint(as_data(kind(low_rank))) for kind in kinds}) == len(kinds)
+    np.save(tmp_path / "x.npy", low_rank)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert fingerprint(as_data(mapped)) == fingerprint(as_data(low_rank))
+
+
+def test_a_fingerprint_of_a_file_and_of_weights(low_rank: np.ndarray, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py writes and reads the file")
+    other = low_rank.copy()
+    other[-1, -1] += 1e-15
+    with h5py.File(tmp_path / "x.h5", "w") as content:
+        files = [Stored(content.create_dataset(name, data=X)) for name, X in (("a", low_rank), ("b", other))]
+        digests = {fingerprint(as_data(file)) for file in (*files, files[0])}
+    assert len(digests) == 2
+    weights = np.ones(60)
+    for weight in (2.0, 2.0 + 1e-15):
+        weights[3] = weight
+        with open_data(low_rank, sample_weight=weights) as opened:
+            digests.add(fingerprint(opened.data))
+    assert len(digests) == 4
+
+
 def test_a_mistake_before_the_first_rank_can_be_corrected(
     same: Same, low_rank: np.ndarray, tmp_path: Path
 ) -> None:
@@ -106,8 +145,8 @@ def test_a_time_budget(low_rank: np.ndarray, tmp_path: Path) -> None:
         (b"rank,loss\n1,2\n", "is not a checkpoint of autonmf. Name another file"),
         (b"PK\x03\x04" + bytes(100), "is not a checkpoint of autonmf"),
         (b"aut\x00", "is not a checkpoint of autonmf"),
-        (b"autonmf checkpoint 3\n", "another format than version 2. Update autonmf, or delete the file"),
-        (b"autonmf checkpoint 1\n", "another format than version 2. Update autonmf, or delete the file"),
+        (b"autonmf checkpoint 4\n", "another format than version 3. Update autonmf, or delete the file"),
+        (b"autonmf checkpoint 2\n", "another format than version 3. Update autonmf, or delete the file"),
     ],
 )
 def test_foreign_files_are_left_alone(
@@ -150,6 +189,48 @@ def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any]], Non
         new.append(entry.label, bytes(old.read(entry)))
     old.close()
     new.close()
+
+
+def copied(source: Path, target: Path, order: Callable[[list[bytes]], list[bytes]]) -> None:
+    """A checkpoint whose records are those of another in another order, each as it was written."""
+    journal = Journal.open(source)
+    ends = [len(MAGIC), *(entry.offset + entry.length for entry in journal.entries)]
+    journal.close()
+    content = source.read_bytes()
+    records = [content[start:end] for start, end in pairwise(ends)]
+    target.write_bytes(MAGIC + b"".join(order(records)))
+
+
+@pytest.mark.parametrize(
+    ("order", "number"),
+    [
+        (lambda records: records[:3] + records[4:], 4),
+        (lambda records: records[:-2] + records[-1:], 9),
+        (lambda records: records[1:], 1),
+        (lambda records: [*records[:2], records[3], records[2], *records[4:]], 3),
+        (lambda records: [*records[:3], records[2], *records[3:]], 2),
+    ],
+    ids=["a missing rank", "no last rank", "no identity", "exchanged", "repeated"],
+)
+def test_a_record_that_is_missing_is_noticed(
+    low_rank: np.ndarray, tmp_path: Path, order: Callable[[list[bytes]], list[bytes]], number: int
+) -> None:
+    rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "good")
+    copied(tmp_path / "good", tmp_path / "c", order)
+    before = (tmp_path / "c").read_bytes()
+    with pytest.raises(ValueError, match=rf"damaged at byte \d+: record {number} follows where record"):
+        rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
+    assert (tmp_path / "c").read_bytes() == before
+
+
+def test_a_record_of_another_checkpoint_is_noticed(low_rank: np.ndarray, tmp_path: Path) -> None:
+    taken: list[bytes] = []
+    for seed in (1, 0):
+        rank_path(low_rank, 8, random_state=seed, checkpoint=tmp_path / str(seed))
+    copied(tmp_path / "1", tmp_path / "c", lambda records: taken.extend(records) or records)
+    copied(tmp_path / "0", tmp_path / "c", lambda records: [*records[:3], taken[3], *records[4:]])
+    with pytest.raises(ValueError, match="record 3 has changed, or belongs to another file"):
+        rank_path(low_rank, 8, random_state=0, checkpoint=tmp_path / "c")
 
 
 RECORDS: dict[str, Callable[[dict[str, Any]], None]] = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -103,3 +105,48 @@ def test_interrupt_in_a_later_start_keeps_the_earlier_ones(n_jobs: int | None, l
         path = rank_path(low_rank, max_rank=4, n_starts=30, n_jobs=n_jobs, callback=callback, random_state=0)
     assert_array_equal(path.ranks, [1, 2, 3, 4])
     assert not path.complete
+
+
+@pytest.mark.parametrize("loss", ["frobenius", "kullback-leibler"])
+def test_ctrl_c_before_any_rank_is_finished_in_threads(low_rank: np.ndarray, loss: str) -> None:
+    """A real signal, while every thread is at its first rank; none goes on behind the caller's back."""
+    begun, seen = threading.Barrier(3, timeout=60), set()
+
+    def callback(progress) -> None:
+        if progress.start not in seen:
+            seen.add(progress.start)
+            begun.wait()
+        time.sleep(0.02)
+
+    def interrupt() -> None:
+        begun.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
+    sender = threading.Thread(target=interrupt)
+    sender.start()
+    try:
+        with pytest.warns(RuntimeWarning, match="interrupted at rank 8: the path is incomplete"):
+            path = rank_path(
+                low_rank, 8, beta_loss=loss, n_starts=2, n_jobs=2, budget="full", tol=0.0, max_iter=10**9,
+                callback=callback, random_state=0,
+            )  # fmt: skip
+    finally:
+        sender.join()
+        signal.signal(signal.SIGINT, before)
+    assert_array_equal(path.ranks, [8])
+    assert not path.complete
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("autonmf-path")]
+
+
+def test_an_error_in_one_thread_ends_the_others(low_rank: np.ndarray) -> None:
+    def callback(progress) -> None:
+        if progress.start == 1:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        rank_path(
+            low_rank, 8, n_starts=4, n_jobs=2, budget="full", tol=0.0, max_iter=10**9, callback=callback,
+            random_state=0,
+        )  # fmt: skip
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("autonmf-path")]

@@ -10,6 +10,8 @@ from sklearn.exceptions import NotFittedError
 from autonmf import AutoNMF, RankPath, rank_path
 from autonmf.plotting import PathDisplay
 
+PANELS = ("loss", "lambda")
+
 
 def segments(ax) -> np.ndarray:
     """(rank, first λ, last λ) of the plateaus that were drawn."""
@@ -34,7 +36,7 @@ def test_the_line_is_the_relative_losses(fitted: AutoNMF) -> None:
 
 
 def test_the_rank_is_marked_on_its_loss(fitted: AutoNMF) -> None:
-    axes = PathDisplay.from_estimator(fitted).plot().axes_
+    axes = PathDisplay.from_estimator(fitted).plot(panels=PANELS).axes_
     at = fitted.path_.ranks == 3
     assert dots(axes["loss"]) == [(3, pytest.approx(fitted.path_.relative_losses[at][0]))]
     assert [text.get_text() for text in axes["loss"].texts] == ["rank 3"]
@@ -52,7 +54,7 @@ def test_without_a_choice_nothing_is_marked(fitted: AutoNMF) -> None:
 
 
 def test_plateaus_are_those_of_the_visits(fitted: AutoNMF) -> None:
-    drawn = segments(PathDisplay.from_estimator(fitted).plot().axes_["lambda"])
+    drawn = segments(PathDisplay.from_estimator(fitted).plot(panels=PANELS).axes_["lambda"])
     visits = sorted(fitted.path_.visits, key=lambda visit: visit.rank)
     assert_array_equal(drawn[:, 0], [visit.rank for visit in visits])
     assert_allclose(drawn[:, 2], [max(visit.lam, visit.next_lam) for visit in visits])
@@ -63,7 +65,7 @@ def test_plateaus_are_those_of_the_visits(fitted: AutoNMF) -> None:
 def test_a_plateau_that_begins_at_zero_begins_at_the_edge(last: float, scale: str) -> None:
     """The largest rank begins at λ = 0, which a log scale does not have."""
     plateaus = [(1, 5.0, last), (2, 4.0, 4.5), (3, 0.0, 4.0)]
-    ax = PathDisplay([1, 2, 3], [0.5, 0.4, 0.3], plateaus).plot().axes_["lambda"]
+    ax = PathDisplay([1, 2, 3], [0.5, 0.4, 0.3], plateaus).plot(panels=PANELS).axes_["lambda"]
     assert ax.get_yscale() == scale
     drawn = segments(ax)
     assert drawn[2, 1] == ax.get_ylim()[0]

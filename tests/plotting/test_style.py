@@ -55,7 +55,7 @@ def test_colours_stand_out(style: PlotStyle, background: str) -> None:
         assert (light + 0.05) / (dark + 0.05) >= 3.0
 
 
-@pytest.mark.parametrize("name", ["path", "rank", "images", "spectra", "words"])
+@pytest.mark.parametrize("name", ["rank", "images", "spectra", "words"])
 def test_panels_stay_in_the_place_of_the_given_axes(fitted: AutoNMF, name: str) -> None:
     import matplotlib.pyplot as plt
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from autonmf import AutoNMF
+from autonmf.io import read_matrix
 from autonmf.report import write_report
 from autonmf.report.wording import percent
 
@@ -31,7 +33,8 @@ def pages(
         "image": noise_page(folder / "image.html", 30, 4096, 50, image_shape=(64, 64)),
         "spectrum": write_report(
             fitted, folder / "spectrum.html", X=low_rank, map_shape=(6, 10),
-            wavelengths=np.linspace(400, 790, 40),
+            wavelengths=np.linspace(400, 790, 40), groups=["a", "b"] * 30,
+            stability=fitted.component_stability(low_rank, n_resamples=2),
         ),
         "words": write_report(
             fitted, folder / "words.html", X=low_rank, title=HOSTILE, feature_names=names[:40],
@@ -79,7 +82,8 @@ def state(page: Any) -> dict[str, Any]:
         "line": page.page.evaluate(
             "document.getElementById('evidence-chart').layout.shapes.find((s) => s.line.dash === 'dash').x0"
         ),
-        "map": page.page.get_attribute("#residual", "src"),
+        "shares": page.page.evaluate("document.getElementById('shares').data[0].z.length"),
+        "tree": page.page.text_content("#tree-picture text[font-weight='700']"),
         "curves": page.page.evaluate("document.getElementById('spectra').data.length"),
     }
 
@@ -137,9 +141,9 @@ def test_a_click_on_the_evidence_moves_the_slider(spectra: Any) -> None:
 
 def test_every_kind_without_an_error_or_a_request(each: Any) -> None:
     views = each.page.evaluate("contents.views.map(({ rank, detail }) => [rank, detail])")
-    for rank, detail in [*views[:6], views[-1]]:
+    for rank, _ in [*views[:6], views[-1]]:
         each.show(rank)
-        assert each.page.locator("#cards > li").count() == (rank if detail else 0)
+        assert each.page.locator("#cards > li").count() == rank
     each.page.wait_for_timeout(50)
     assert each.problems == []
     outside = [url for url in each.requests if not url.startswith(("file:", "data:", "blob:"))]
@@ -293,14 +297,16 @@ def test_a_rank_that_was_asked_for_has_no_probability(pages: dict[str, Any]) -> 
 
 def test_what_does_not_fit_on_the_page_is_said(pages: dict[str, Any]) -> None:
     page = pages["image"]
-    details = page.page.evaluate("contents.views.map((view) => view.detail || 'none')")
+    details = page.page.evaluate("contents.views.map((view) => view.detail)")
     page.show(details.index("full") + 1)
     assert "pixels are averaged" not in page.text("#components-note")
     page.show(details.index("small") + 1)
     assert "2 × 2 pixels are averaged" in page.text("#components-note")
-    page.show(details.index("none") + 1)
-    assert "are left out to keep the page below 8 MB" in page.text("#components-note")
-    assert page.page.locator("#cards > li").count() == 0
+    last = len(details)
+    assert last < 50
+    assert f"it ends at rank {last}; in Python, model.path_ has 50" in page.text("#components-note")
+    press(page, "End", last)
+    assert page.page.locator("#cards > li").count() == last
 
 
 def test_maps_of_shares_and_of_amounts(spectra: Any) -> None:
@@ -310,6 +316,111 @@ def test_maps_of_shares_and_of_amounts(spectra: Any) -> None:
     assert spectra.page.get_attribute("#cards img >> nth=0", "src") != first
     assert "amount, 0 to" in spectra.text("#cards")
     spectra.page.check("input[value=map]")
+
+
+# The tree, the samples and the files
+
+
+def test_a_click_on_the_tree_opens_the_rank(spectra: Any) -> None:
+    nodes = spectra.page.locator("#tree-picture g[role=button]")
+    assert nodes.count() == sum(range(1, 9))
+    nodes.nth(10).click()  # the first of rank five
+    spectra.until("shown.rank === 5")
+    nodes.nth(1).focus()
+    spectra.page.keyboard.press("Enter")
+    spectra.until("shown.rank === 2")
+
+
+def test_colours_stay_with_a_branch(spectra: Any) -> None:
+    painted = spectra.page.evaluate(
+        "contents.views.flatMap((view) => { paint(view); "
+        "return view.components.map((one) => [one.branch, one.colour]); })"
+    )
+    assert len({tuple(pair) for pair in painted}) == len({branch for branch, _ in painted}) == 8
+    below = spectra.page.evaluate(
+        "placeTree(treeViews()).spans.map((row) => row.slice().sort((a, b) => a[0] - b[0]))"
+    )
+    for row in below:  # each row is filled from left to right, without a gap
+        assert row[0][0] == 0
+        assert row[-1][1] == 8
+        assert all(one[1] == other[0] for one, other in pairwise(row))
+
+
+def test_samples_are_sorted_by_group_and_by_share(
+    spectra: Any, fitted: AutoNMF, low_rank: np.ndarray
+) -> None:
+    z = np.array(spectra.page.evaluate("document.getElementById('shares').data[0].z"))
+    order = spectra.page.evaluate(
+        "document.getElementById('shares').data[0].customdata[0].map((one) => one[1])"
+    )
+    assert sorted(order) == list(range(60))
+    assert [i % 2 for i in order] == [0] * 30 + [1] * 30
+    top = z.argmax(axis=0)
+    assert (np.diff(top[:30]) >= 0).all()
+    assert (np.diff(top[30:]) >= 0).all()
+    np.testing.assert_allclose(z.sum(axis=0), 1.0, atol=0.01)
+    spectra.page.select_option("#sample", "7")
+    bars = spectra.page.evaluate("document.getElementById('one').data[0].y")
+    np.testing.assert_allclose(bars, z[:, order.index(7)])
+    W, H = fitted.transform(low_rank)[7], fitted.components_.sum(axis=1)
+    np.testing.assert_allclose(bars, W * H / (W @ H), atol=0.003)
+
+
+def test_stability_is_written_on_the_cards(spectra: Any) -> None:
+    assert spectra.text("#cards").count("stability 1.00 (") == 3
+    assert spectra.page.is_visible("#stability")
+
+
+def test_the_residual_has_coordinates(spectra: Any, fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    spectra.until("document.getElementById('residual').data !== undefined")
+    trace = spectra.page.evaluate("(({ x, y, z }) => [x, y, z])(document.getElementById('residual').data[0])")
+    assert (trace[0], trace[1]) == (list(range(1, 11)), list(range(1, 7)))
+    point = fitted.path_.at_rank(3)
+    norms = np.linalg.norm(low_rank - point.U @ point.V.T, axis=1).reshape(6, 10)
+    np.testing.assert_allclose(trace[2], norms, atol=norms.max() / 60)
+
+
+def saved(page: Any, button: str) -> tuple[str, bytes]:
+    """What a button saves: name and content. Chromium drops downloads that follow too fast."""
+    page.page.wait_for_timeout(150)
+    with page.page.expect_download() as download:
+        page.page.locator(button).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def test_tables_are_saved(spectra: Any, fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path) -> None:
+    for name, factor in (("W", fitted.transform(low_rank)), ("H", fitted.components_)):
+        file, content = saved(spectra, f"#tables button:has-text('{name} at rank 3')")
+        (tmp_path / file).write_bytes(content)
+        table = read_matrix(tmp_path / file)
+        np.testing.assert_allclose(table.X, factor, rtol=2e-3, atol=1e-6 * factor.max())
+        assert (table.column_names if name == "W" else table.row_names)[0] == "component_1"
+    file, content = saved(spectra, "#tables button:has-text('Evidence')")
+    lines = content.decode().splitlines()
+    evidence = fitted.rank_estimate_.evidence
+    assert lines[0].split(",")[0] == "rank"
+    assert len(lines) == len(evidence["rank"]) + 1
+    place = lines[0].split(",").index("drop")
+    assert float(lines[3].split(",")[place]) == evidence["drop"][2]
+
+
+def test_every_figure_is_saved(each: Any) -> None:
+    each.page.wait_for_timeout(100)
+    figures = each.page.eval_on_selector_all(
+        "[data-figure]",
+        "(all) => all.filter((one) => one.checkVisibility()).map((one) => one.dataset.figure)",
+    )
+    assert {"evidence", "loss"} <= set(figures)
+    for name in figures:
+        file, content = saved(each, f"button[aria-label='Save {name} as SVG']")
+        assert file == f"{name}-rank-{each.page.evaluate('shown.rank')}.svg"
+        root = ElementTree.fromstring(content)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert len(list(root.iter())) > 5
+        file, content = saved(each, f"button[aria-label='Save {name} as PNG']")
+        assert content.startswith(b"\x89PNG")
+        assert len(content) > 1000
+    assert each.problems == []
 
 
 def test_materials_have_one_colour_bar(

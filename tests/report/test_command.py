@@ -260,3 +260,41 @@ def test_without_plotly(run: Callable, counts: Path, monkeypatch: pytest.MonkeyP
     assert (code, out) == (1, "")
     assert "reports need plotly" in err
     assert 'pip install "autonmf[report]"' in err
+
+
+def test_groups_and_stability(run: Callable, counts: Path, tmp_path: Path, stored) -> None:
+    """Groups from a column of the file, or from a table about its rows."""
+    lines = counts.read_text().splitlines()
+    with_kind = [
+        line.replace(",", f",{'kind' if i == 0 else 'uv'[i % 2]},", 1) for i, line in enumerate(lines)
+    ]
+    (tmp_path / "own.csv").write_text("\n".join(with_kind))
+    out = tmp_path / "page.html"
+    assert run(tmp_path / "own.csv", "--groups", "kind", "--stability", 2, "--out", out)[0] == 0
+    found = stored(out)
+    assert found["samples"]["group_names"] == ["u", "v"]
+    assert found["samples"]["group_sizes"] == [30, 30]
+    assert found["stability"]["resamples"] == 2
+    assert "--groups kind --stability 2" in found["recipe"]["shell"]
+    table = tmp_path / "rows.tsv"
+    table.write_text("name\tsex\n" + "".join(f"g{i}\t{'mf'[i % 2]}\n" for i in range(50)))
+    _, _, said = run(counts, "--groups", "sex", "--metadata", table, "--out", out, "--force")
+    assert "note: 10 of 60 rows have no group in rows.tsv." in said
+    assert stored(out)["samples"]["group_sizes"] == [10, 25, 25]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--metadata", "rows.tsv"], "--metadata needs --groups COLUMN"),
+        (["--groups", "kind", "--transpose"], "use --metadata FILE"),
+        (["--groups", "colour"], "has no column 'colour'"),
+        (["--groups", "sex", "--metadata", "missing.tsv"], "missing.tsv does not exist"),
+        (["--stability", "1"], "--stability needs at least 2 resamples"),
+    ],
+)
+def test_mistakes_about_groups(run: Callable, counts: Path, options: list[str], message: str) -> None:
+    code, _, said = run(counts, *options, "--out", counts.parent / "page.html")
+    assert code != 0
+    assert message in said
+    assert not (counts.parent / "page.html").exists()

@@ -18,7 +18,7 @@ from autonmf.report.components import (
     block_side,
     encode_curve,
     encode_picture,
-    energy_fractions,
+    fractions_of,
     match_components,
     shrink,
     signal_shares,
@@ -112,8 +112,8 @@ def test_likeness_across_ranks_uses_each_component_once() -> None:
 def test_shares() -> None:
     U, V = RNG.random((20, 3)), RNG.random((10, 3))
     energies = [np.linalg.norm(np.outer(U[:, j], V[:, j])) ** 2 for j in range(3)]
-    np.testing.assert_allclose(energy_fractions(Factors(U, V, True)), np.array(energies) / sum(energies))
-    assert energy_fractions(Factors(None, V, True)) == [None] * 3
+    np.testing.assert_allclose(fractions_of(Factors(U, V, True)), np.array(energies) / sum(energies))
+    assert fractions_of(Factors(None, V, True)) == [None] * 3
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

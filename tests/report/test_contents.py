@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from autonmf.report.components import FULL, Detail
 from autonmf.report.contents import build_contents, compact, compute_fits, fill_space
 from autonmf.report.evidence import build_answer, build_evidence, describe_rank
 from autonmf.report.result import Factors, Result, recipe_from_model
+from autonmf.report.samples import MAX_SHOWN, Samples, pack_tables
 from autonmf.report.wording import percent, plain
 from autonmf.selection.features import format_number
 
@@ -173,12 +175,12 @@ def test_the_fit(result: Result, fitted: AutoNMF, low_rank: np.ndarray) -> None:
     found = compute_fits(
         result, choose_presentation(low_rank.shape, sample_names=[f"s{i}" for i in range(60)])
     )
-    assert found[3].explained == pytest.approx(1 - fitted.reconstruction_err_**2 / np.sum(low_rank**2))
     losses = dict(zip(fitted.path_.ranks, fitted.path_.relative_losses, strict=True))
     assert [found[k].unexplained for k in losses] == pytest.approx(list(losses.values()))
     assert found[4].added == pytest.approx(losses[3] - losses[4])
     assert found[1].added is None
-    lost = ((low_rank - fitted.transform(low_rank) @ fitted.components_) ** 2).sum(axis=1)
+    point = fitted.path_.at_rank(3)
+    lost = ((low_rank - point.U @ point.V.T) ** 2).sum(axis=1)
     lost /= (low_rank**2).sum(axis=1)
     samples = found[3].samples
     assert samples["median"] == pytest.approx(1 - np.median(lost))
@@ -262,7 +264,9 @@ def test_noise_on_every_rank_stays_within_its_bytes(noise_path) -> None:
     presentation = choose_presentation((900, 120), map_shape=(30, 30))
     found = build_contents(result, presentation, recipe_from_model(AutoNMF()), "noise", 200_000)
     assert len(found.as_json()) < 200_000 + 20_000
-    assert {view["detail"] for view in found.views} == {"full", "small", None}
+    assert {view["detail"] for view in found.views} == {"full", "small"}
+    assert all(len(view["components"]) == view["rank"] for view in found.views)
+    assert found.left_out == (len(found.views), 30)
     assert found.views[1]["detail"] == "full"
     assert found.form["blocks"] == {"full": 1, "small": 1}
 
@@ -271,3 +275,152 @@ def test_json_has_no_holes(fitted: AutoNMF, low_rank: np.ndarray) -> None:
     text = contents(fitted, low_rank, map_shape=(6, 10)).as_json()
     assert "null" not in text.split('"views"')[1]
     json.loads(text, parse_constant=pytest.fail)
+
+
+def test_one_loss_in_all_sentences(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    """That of the path, also at the rank that is polished."""
+    found = contents(fitted, low_rank)
+    for view, loss in zip(found.views, fitted.path_.relative_losses, strict=True):
+        assert view["explained_words"] == percent(1 - loss)
+        assert view["unexplained"] == pytest.approx(loss)
+        assert f"{percent(loss)} with {view['rank']} component" in found.answer.fit or view["rank"] not in (
+            2,
+            3,
+            4,
+        )
+    polished = fitted.reconstruction_err_**2 / np.sum(low_rank**2)
+    assert [view["rank"] for view in found.views if view["polish_words"]] == [3]
+    assert found.views[2]["polish_words"].startswith("from 0.")
+    assert f"{100 * polished:.1f}" in found.views[2]["polish_words"]
+
+
+def test_counts_with_the_loss_of_counts() -> None:
+    """Nothing about energy, and no advice to use the loss that was used."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(6 * rng.gamma(0.3, 1.0, (80, 3)) @ rng.gamma(0.3, 1.0, (3, 30)))
+    model = AutoNMF(max_rank=6, beta_loss="kullback-leibler", random_state=0).fit(X)
+    found = contents(model, X)
+    assert not found.answer.for_counts
+    assert not any("counts" in finding.text for finding in found.health.findings)
+    assert found.answer.fit.startswith("Kullback-Leibler loss relative to rank one")
+    assert all(view["samples"] is None for view in found.views)
+    assert found.views[0]["unexplained"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_counts_with_least_squares_lead_to_the_loss_of_counts() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.poisson(6 * rng.gamma(0.1, 1.0, (80, 3)) @ rng.gamma(0.1, 1.0, (3, 30)))
+    model = AutoNMF(max_rank=6, random_state=0).fit(X)
+    found = contents(model, X)
+    assert found.answer.for_counts
+    assert not any("counts" in text for text in found.answer.warnings)
+    for _, code in found.recipe.for_counts:
+        names = {"X": X, "AutoNMF": AutoNMF}
+        exec(code, names)
+        assert isinstance(names["model"], AutoNMF)
+        assert names["model"].max_rank == 6
+    assert "beta_loss='kullback-leibler'" in found.recipe.for_counts[0][1]
+
+
+def test_an_uncertain_choice_says_what_to_do(result: Result) -> None:
+    assert said(result).steps == ()
+    estimate = replace(result.estimate, confidence=0.2, plausible=(2, 3, 5))
+    steps = said(replace(result, estimate=estimate)).steps
+    assert "tree" in steps[0]
+    assert "ranks 2 to 5" in steps[1]
+    assert "--rank" in steps[2]
+
+
+# The tree
+
+
+def test_every_component_has_a_branch_and_a_parent(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    found, tree = contents(fitted, low_rank), fitted.path_.tree()
+    shown = [fitted.components_ if k == 3 else fitted.path_.at_rank(k).V.T for k in range(1, 9)]
+    for view in found.views:
+        k, parts = view["rank"], view["components"]
+        assert sorted(part["branch"] for part in parts) == list(range(k))
+        if k == 1:
+            assert "parent" not in parts[0]
+            continue
+        assert {part["parent"] for part in parts} == set(range(k - 1))
+        assert [part["similarity"] for part in parts] == pytest.approx(
+            [
+                float(tree.at_rank(k)["similarity"][i])
+                for i in (_closest(shown[k - 1], fitted.path_.at_rank(k).V.T))
+            ],
+            abs=1e-3,
+        )
+        children = [sum(part["parent"] == j for part in parts) for j in range(k - 1)]
+        assert sorted(children) == [1] * (k - 2) + [2]
+
+
+def _closest(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The nearest of the other rows, by direction."""
+    units = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (rows, others)]
+    return np.argmax(units[0] @ units[1].T, axis=1)
+
+
+# Samples
+
+
+def test_shares_and_their_means_by_group(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    groups = ["10", "2", "x"] * 20
+    found = contents(fitted, low_rank, groups=groups)
+    assert found.samples["group_names"] == ["2", "10", "x"]  # numbers by value
+    assert found.samples["group_sizes"] == [20, 20, 20]
+    assert found.samples["names"][:2] == ["row 1", "row 2"]
+    W, H = fitted.transform(low_rank), fitted.components_
+    parts = W[:, :, None] * H
+    shares = parts.sum(axis=2) / parts.sum(axis=(1, 2))[:, None]
+    stored = np.frombuffer(b64decode(found.views[2]["shares"]), np.uint8).reshape(3, 60) / 255
+    np.testing.assert_allclose(stored, shares.T, atol=0.5 / 255)
+    means = [shares[np.array(groups) == name].mean(axis=0) for name in ("2", "10", "x")]
+    np.testing.assert_allclose(np.array(found.views[2]["by_group"]).T, means, atol=1e-4)
+
+
+def test_of_many_samples_some_of_every_group_are_shown() -> None:
+    presentation = choose_presentation(
+        (5000, 3), groups=["rare" if i % 100 == 7 else "usual" for i in range(5000)]
+    )
+    samples = Samples(presentation, 5000)
+    described = samples.describe()
+    assert len(described["names"]) == len(set(described["names"])) == MAX_SHOWN
+    assert described["group_sizes"] == [50, 4950]
+    assert described["groups"].count(0) == 3
+
+
+def test_a_column_of_many_values_does_not_group() -> None:
+    with pytest.raises(ValueError, match="groups has 60 different values; at most 40"):
+        Samples(choose_presentation((60, 3), groups=range(60)), 60)
+
+
+def test_pixels_are_named_by_their_place() -> None:
+    for order in ("C", "F"):
+        presentation = choose_presentation((12, 5), map_shape=(3, 4), order=order)
+        for index in range(12):
+            row, column = np.unravel_index(index, (3, 4), order=order)
+            assert presentation.sample(index) == f"pixel {row + 1}, {column + 1}"
+
+
+def test_tables_have_three_digits_and_fit(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    found = contents(fitted, low_rank).tables
+    for name, factor in (("W", fitted.transform(low_rank)), ("H", fitted.components_.T)):
+        halves = np.frombuffer(b64decode(found[name]["numbers"]), "<f2").reshape(factor.shape).astype(float)
+        np.testing.assert_allclose(halves * found[name]["tops"], factor, rtol=1e-3, atol=1e-6 * factor.max())
+    factors = Factors(np.ones((1000, 3)), np.ones((40, 3)), True)
+    presentation = choose_presentation((1000, 40))
+    assert list(pack_tables(factors, presentation, 4000)) == ["H"]
+    assert pack_tables(factors, presentation, 100) == {}
+
+
+def test_stability(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    stability = fitted.component_stability(low_rank, n_resamples=3)
+    result = Result.from_model(fitted, low_rank, stability)
+    found = build_contents(
+        result, choose_presentation((60, 40)), recipe_from_model(fitted), "title", 10**6
+    ).stability
+    assert found["components"] == stability.stability.round(3).tolist()
+    assert found["ranks"] == stability.ranks.tolist()
+    with pytest.raises(ValueError, match="stability is that of another model"):
+        Result.from_model(fitted.at_rank(2), low_rank, stability)

@@ -56,7 +56,9 @@ def test_ranks_of_noise_stay_below_the_limit(
     file = noise_page(tmp_path / "noise.html", n, 900, ranks, **options)
     assert file.stat().st_size < LIMIT
     views = {view["rank"]: view for view in stored(file)["views"]}
-    assert len(views) == ranks
+    assert list(views) == list(range(1, len(views) + 1))
+    assert len(views) > 8
+    assert all(len(view["components"]) == view["rank"] for view in views.values())
     assert views[2]["detail"] == "full"
     assert len(views[2]["components"]) == 2
 
@@ -174,6 +176,12 @@ def test_without_plotly_it_says_what_to_install(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert 'pip install "autonmf[report]"' in done.stderr
+
+
+def test_an_unknown_option_is_refused_in_our_words(tmp_path: Path, fitted: AutoNMF) -> None:
+    with pytest.raises(TypeError, match=r"^write_report has no parameter 'wavelength': do you mean wavel"):
+        fitted.report(tmp_path / "report.html", wavelength=[1, 2])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unmixing_needs_X_and_spectra(fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path) -> None:

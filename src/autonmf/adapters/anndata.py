@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autonmf._types import Array, Seed
+from autonmf._types import Array, Seed, check_parameters
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -68,6 +69,11 @@ def nmf(
     """
     from autonmf.estimator import AutoNMF
 
+    if not hasattr(adata, "obsm"):
+        raise TypeError(
+            f"nmf needs an AnnData object, got {type(adata).__name__}: for an array, use AutoNMF().fit(X)"
+        )
+    check_parameters("nmf", options, inspect.signature(AutoNMF).parameters)
     used = _check_mask(adata, mask_var)
     X = _find_matrix(adata, layer, whole=used is None)
     model = AutoNMF(random_state=random_state, **options)
@@ -103,7 +109,8 @@ def _check_mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
         return None
     if isinstance(mask_var, str):
         if mask_var not in adata.var:
-            raise KeyError(f"adata.var has no column {mask_var!r}")
+            known = ", ".join(map(repr, adata.var)) or "none"
+            raise KeyError(f"adata.var has no column {mask_var!r}; its columns: {known}")
         mask = np.asarray(adata.var[mask_var])
     else:
         mask = np.asarray(mask_var)

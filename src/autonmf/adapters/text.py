@@ -12,6 +12,7 @@ def top_words(
     model: Any,
     feature_names: Sequence[str] | None = None,
     *,
+    rank: int | None = None,
     n_top: int = 10,
     top_by: str = "weight",
 ) -> list[list[str]]:
@@ -24,6 +25,8 @@ def top_words(
     feature_names : sequence of str, optional
         One name per feature. Default: those of the preceding steps of a pipeline, or those the estimator was
         fitted with.
+    rank : int, optional
+        Another rank of the model's path. Default: the rank of the model.
     n_top : int
         Maximum number of words per component; words of weight zero are left out.
     top_by : {"weight", "specificity"}
@@ -45,6 +48,8 @@ def top_words(
     >>> topics = make_pipeline(TfidfVectorizer(), AutoNMF(2, random_state=0)).fit(texts)
     >>> sorted(sorted(words) for words in top_words(topics, n_top=2))
     [['cake', 'tea'], ['rain', 'wind']]
+    >>> len(top_words(topics, rank=3))
+    3
     """
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
@@ -58,7 +63,9 @@ def top_words(
         names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         raise ValueError("pass feature_names, for example vectorizer.get_feature_names_out()")
-    components = estimator.components_
+    if rank is not None and not hasattr(estimator, "at_rank"):
+        raise ValueError(f"{type(estimator).__name__} has one rank only: leave out rank={rank}")
+    components = (estimator if rank is None else estimator.at_rank(rank)).components_
     check_names(names, components.shape[1], "feature_names", "features")
     check_top(n_top, top_by)
     return [

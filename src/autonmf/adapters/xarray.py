@@ -52,6 +52,11 @@ def nmf(
 
     from autonmf.estimator import AutoNMF
 
+    if not isinstance(data, xarray.DataArray):
+        raise TypeError(
+            f"nmf needs a DataArray, got {type(data).__name__}: choose a variable of a Dataset, or use "
+            "AutoNMF().fit(X) for an array"
+        )
     across, of_sample = _split_dimensions(data, features)
     if data.chunks is not None:
         raise ValueError("data is chunked and would be loaded: pass data.load() if it fits into memory")

@@ -77,14 +77,14 @@ class Input:
             "option": typer.Argument(
                 metavar="FILE",
                 help="Nonnegative matrix: .csv, .tsv, .txt or .mtx (also .gz), .npy, .npz, .mat, .parquet, "
-                ".h5ad, .h5, .hdf5 or a .zarr folder; - reads a file from standard input.",
+                ".h5ad, .h5, .hdf5, a .zarr folder or one of 10x Genomics; - reads standard input.",
                 show_default=False,
                 readable=False,
             )
         }
     )
     var: str | None = _reading(
-        "Variable of a .mat or .npz file, layer of a .h5ad file, array in HDF5 or zarr (group/X).",
+        "Variable of a .mat or .npz file, layer of a .h5ad file or raw, array in HDF5 or zarr (group/X).",
         metavar="NAME",
     )
     transpose: bool = _reading("Exchange rows and columns.", False, "--transpose")
@@ -93,6 +93,11 @@ class Input:
     )
     labels: bool | None = _reading(
         "Whether column 1 of a text file has row names. Default: auto.", None, "--labels/--no-labels"
+    )
+    annotations: str | None = _reading(
+        "Columns of a text or .parquet file that describe the rows and are not factorised: names, or numbers "
+        "such as 2,4-6.",
+        metavar="COLUMNS",
     )
     normalize: str | None = _reading(
         "log1p: scale each row to the median row sum, then log(1 + x); tfidf: as in scikit-learn; "
@@ -104,6 +109,11 @@ class Input:
         "error",
         **_one_of("autonmf.data.validation", "MISSING", "error"),
     )
+
+    @property
+    def annotation_names(self) -> list[str]:
+        names = (self.annotations or "").split(",")
+        return [name.strip() for name in names if name.strip()]
 
     @property
     def name(self) -> str:
@@ -131,6 +141,11 @@ class Search:
         metavar="N",
     )
     max_rank: int | None = _search("Largest rank. Default: half the smaller side, at most 50.", metavar="N")
+    known: Path | None = _search(
+        "File with known components in rows: they stay as they are, and the rank counts them. Columns are "
+        "matched by name where both files have names.",
+        metavar="FILE",
+    )
     beta_loss: str | None = _search(
         "frobenius (default): least squares; kullback-leibler: for counts.",
         **_one_of("autonmf.losses", "LOSSES"),
@@ -197,6 +212,16 @@ class Look:
     )
     map_shape: Shape = _look("Rows are pixels of a map of this shape.", parser=_parse_shape, metavar="RxC")
     column_order: bool = _look("Pixels are in column order, as in MATLAB.", False, "--column-order")
+    groups: str | None = _look(
+        "Column that groups the rows of the matrix: of FILE (of obs in .h5ad), or of --metadata.",
+        metavar="COLUMN",
+    )
+    metadata: Path | None = _look("Text table about the rows, with their names in column 1.", metavar="FILE")
+    stability: int = _look(
+        "Resamples from which the stability of components is measured, such as 20. Takes as long as several "
+        "fits.",
+        0, min=0, metavar="N",
+    )  # fmt: skip
     unmix: bool = _look("Spectra: also show materials and their abundances.", False, "--unmix")
     n_top: int = _look("Words or genes per component.", 10, min=1, max=100, metavar="N")
     title: str | None = _look("Title of the page. Default: name of FILE.", metavar="TEXT")

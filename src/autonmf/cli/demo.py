@@ -17,6 +17,7 @@ from autonmf.cli.arguments import Search
 from autonmf.cli.console import print_json, print_paragraph
 from autonmf.cli.factorise import factorise
 from autonmf.datasets import load_swimmer, make_low_rank
+from autonmf.io import Table
 from autonmf.metrics import recovery_error
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def run_demo(seed: int, as_json: bool) -> None:
         print_paragraph(INTRODUCTION)
     results = []
     for example in examples:
-        found = factorise(example.X, search, example.name, quiet=as_json)
+        found = factorise(Table(example.X), search, example.name, quiet=as_json)
         results.append(
             {
                 "data": example.name,

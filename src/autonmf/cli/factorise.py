@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from autonmf.io import Table, read_matrix
 
 if TYPE_CHECKING:
     from autonmf.fit import Factorisation
+    from autonmf.stability import ComponentStability
 
 COMMAND_ADVICE = {
     "Pass missing='mask' to leave these entries out, or fill them first, "
@@ -26,11 +28,15 @@ COMMAND_ADVICE = {
 """Advice for Python code, and the same for the command line."""
 
 
-def read(source: Input, *, quiet: bool = False) -> Table:
-    """Read the matrix; notes say how it was read, warnings what was ambiguous."""
+def read(source: Input, *, groups: str | None = None, quiet: bool = False) -> Table:
+    """Read the matrix, and the annotation ``groups``; notes say how, warnings what was ambiguous."""
     with explain_errors(f"read {source.name}"), print_warnings():
         file = _open_standard_input() if source.file == STREAM else source.file
-        table = read_matrix(file, variable=source.var, header=source.header, labels=source.labels)
+        asked = [*source.annotation_names, *([] if groups is None else [groups])]
+        table = read_matrix(
+            file, variable=source.var, header=source.header, labels=source.labels,
+            annotations=list(dict.fromkeys(asked)),
+        )  # fmt: skip
     for note in table.notes if not quiet else ():
         say("note", note)
     for doubt in table.doubts:
@@ -43,6 +49,27 @@ def read(source: Input, *, quiet: bool = False) -> Table:
 
     with explain_errors(f"normalise {source.name} ({source.normalize})"):
         return replace(table, X=normalize(table.X, source.normalize))
+
+
+def measure(
+    table: Table, found: Factorisation, search: Search, n_resamples: int, *, missing: str
+) -> ComponentStability | None:
+    """The stability of the components, if resamples are asked for."""
+    if not n_resamples:
+        return None
+    from autonmf.stability import measure_stability
+
+    automatic = search.n_components is None and search.rule_options().get("rule", "auto") == "auto"
+    known = None if search.known is None else read_known(search.known, table)
+    options = replace(
+        search.path_options(fixed_components=known), solver="auto", grid="exact", n_starts=1, max_rank=None,
+        checkpoint=None, missing=missing, equilibrate=automatic,
+    )  # fmt: skip
+    with explain_errors("measure the stability"), print_warnings():
+        return measure_stability(
+            table.X if hasattr(table.X, "tocsr") else np.asarray(table.X), (found.W, found.H.T), found.path,
+            options, n_resamples=n_resamples, random_state=search.seed,
+        )  # fmt: skip
 
 
 def _load_if_needed(table: Table, source: Input, *, quiet: bool) -> Table:
@@ -72,8 +99,21 @@ def _open_standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
+def read_known(file: Path, table: Table) -> Any:
+    """The known components of a file, in the order of the columns of the matrix."""
+    from autonmf.model.known import check_known
+
+    with explain_errors(f"read {file}"), print_warnings():
+        known = read_matrix(file)
+    try:
+        own = known.column_names if table.column_names else None
+        return check_known(known.X, table.X.shape[1], table.column_names, own)
+    except (TypeError, ValueError) as error:
+        raise Failure(str(error).replace("fixed_components", f"--known {file}"), BAD_USAGE) from error
+
+
 def factorise(
-    X: Any, search: Search, label: str, *, missing: str = "error", quiet: bool = False
+    table: Table, search: Search, label: str, *, missing: str = "error", quiet: bool = False
 ) -> Factorisation:
     """Compute the path, choose the rank and polish the solution there, with a progress bar unless quiet.
 
@@ -82,7 +122,8 @@ def factorise(
     from autonmf import fit  # loads SciPy, so not before the file is read
     from autonmf.data import OpenedData, as_data
 
-    rank = search.n_components
+    X, rank = table.X, search.n_components
+    known = None if search.known is None else read_known(search.known, table)
     if rank is not None and rank > min(X.shape):
         raise Failure(
             f"--n-components {rank} is more than the smaller side of the {X.shape[0]} x {X.shape[1]} matrix; "
@@ -91,7 +132,7 @@ def factorise(
         )
     progress = show_progress(label, search, quiet=quiet)
     with explain_errors("factorise the matrix"), print_warnings(), progress as reporter:
-        options = search.path_options(callback=reporter.reached)
+        options = search.path_options(callback=reporter.reached, fixed_components=known)
         try:
             data = as_data(X, missing=missing)
         except ValueError as error:

@@ -37,8 +37,8 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
     if folder is not None:
         check_writable(folder)
     silent = output.quiet or output.json
-    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
-    for warning in found.estimate.warnings if found.estimate else ():
+    found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
+    for warning in found.warnings:
         say("warning", warning)
     summary = summarise(source, search, table, found)
     if folder is not None:
@@ -66,13 +66,16 @@ def summarise(source: Input, search: Search, table: Table, found: Factorisation)
         "transposed": source.transpose,
         "normalized": source.normalize,
         "missing": source.missing,
+        "annotations": source.annotation_names,
         "notes": [*table.notes, *table.doubts],
         "shape": [int(length) for length in table.X.shape],
         "rank": found.rank,
         "why": found.why,
         "plausible": [int(rank) for rank in estimate.plausible] if estimate else None,
         "confidence": estimate.confidence if estimate else None,
-        "warnings": list(estimate.warnings) if estimate else [],
+        "warnings": list(found.warnings),
+        "n_known": found.path.n_known,
+        "unused": [index + 1 for index in found.unused],
         "relative_loss": found.relative_loss,
         "reconstruction_error": (2.0 * found.loss) ** 0.5,
         "n_iter": found.n_iter,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_options, option_name
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
-from autonmf.cli.factorise import factorise, read
+from autonmf.cli.factorise import factorise, measure, read
 from autonmf.cli.fit import check_writable, headline, summarise
 from autonmf.io import Table
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     """Run the command; options and target are checked before the work begins."""
     search.check()
+    _check_look(source, look)
     stem = "standard-input" if source.file == STREAM else Path(source.name.removesuffix(".gz")).stem
     target = page.out or Path(f"{stem}-report.html")
     _check_target(target, page)
@@ -33,8 +34,9 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
         plotly = plotly_script()
     except ImportError as error:
         raise Failure(str(error)) from error
-    table = read(source, quiet=page.quiet)
-    presentation = _choose_presentation(table, look)
+    table = read(source, groups=look.groups if look.metadata is None else None, quiet=page.quiet)
+    groups = _find_groups(table, look)
+    presentation = _choose_presentation(table, look, groups)
     if look.kind is None and look.image_shape is None and not page.quiet:
         say("note", _describe_presentation(presentation))
     if look.unmix and presentation.kind != "spectrum":
@@ -43,13 +45,14 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     if target != STREAM:
         check_writable(target.parent)
     silent = page.quiet or page.json
-    found = factorise(table.X, search, source.name, missing=source.missing, quiet=silent)
-    for warning in found.estimate.warnings if found.estimate and not page.quiet else ():
+    found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
+    for warning in found.warnings if not page.quiet else ():
         say("warning", warning)
+    stability = measure(table, found, search, look.stability, missing=source.missing)
     with explain_errors("unmix the matrix"):
         unmixing = find_materials(table.X, presentation, found.W) if look.unmix else None
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
-        result = Result.from_factorisation(found, table.X, source.missing)
+        result = Result.from_factorisation(found, table.X, source.missing, stability)
         recipe = write_recipe(source, search, look, page)
         title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
         file = Path(folder, "page.html") if target == STREAM else target
@@ -83,7 +86,33 @@ def _check_target(target: Path, page: Page) -> None:
         raise Failure(f"{target} exists: choose another name, or add --force to overwrite it", BAD_USAGE)
 
 
-def _choose_presentation(table: Table, look: Look) -> Presentation:
+def _check_look(source: Input, look: Look) -> None:
+    if look.metadata is not None and look.groups is None:
+        raise Failure("--metadata needs --groups COLUMN, the column that groups the rows", BAD_USAGE)
+    if look.groups is not None and look.metadata is None and source.transpose:
+        raise Failure(
+            "--transpose makes columns of the rows that --groups describes: use --metadata FILE", BAD_USAGE
+        )
+    if look.stability == 1:
+        raise Failure("--stability needs at least 2 resamples, such as 20", BAD_USAGE)
+
+
+def _find_groups(table: Table, look: Look) -> list[str] | None:
+    """The group of each row, from the file itself or from a table about its rows."""
+    if look.groups is None:
+        return None
+    if look.metadata is None:
+        return table.annotations[look.groups]
+    from autonmf.io.text import read_annotation
+
+    with explain_errors(f"read {look.metadata}"):
+        found = read_annotation(look.metadata, look.groups, table.row_names, table.X.shape[0])
+    if missing := found.count(""):
+        say("note", f"{missing} of {len(found)} rows have no group in {look.metadata.name}.")
+    return found
+
+
+def _choose_presentation(table: Table, look: Look, groups: list[str] | None) -> Presentation:
     from autonmf.plotting.presentation import choose_presentation
 
     try:
@@ -91,6 +120,7 @@ def _choose_presentation(table: Table, look: Look) -> Presentation:
             table.X.shape,
             feature_names=table.column_names,
             sample_names=table.row_names,
+            groups=groups,
             image_shape=look.image_shape,
             order="F" if look.column_order else "C",
             map_shape=look.map_shape,
@@ -113,22 +143,35 @@ def _describe_presentation(presentation: Presentation) -> str:
 
 def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recipe:
     """The code that computes the model, and the command that writes the page again."""
-    from autonmf.report.result import recipe_from_settings
+    from autonmf.report.result import COUNTS_ADVICE, recipe_from_settings
 
     names = ("n_components", "max_rank", "beta_loss", "solver", "grid", "n_starts")
     given = {name: getattr(search, name) for name in names} | search.rule_options()
     given["missing"] = None if source.missing == Input.missing else source.missing
+    given["fixed_components"] = search.known
     given["random_state"] = search.seed
-    return recipe_from_settings(
+    recipe = recipe_from_settings(
         {name: value for name, value in given.items() if value is not None},
-        _write_loading(source),
+        _write_loading(source, search),
         _write_command(source, search, look, page),
     )
+    if source.file == STREAM or page.out == STREAM:
+        return recipe
+    stem = (page.out or Path(f"{Path(source.name.removesuffix('.gz')).stem}-report.html")).with_suffix("")
+
+    def write(how: str, source: Input = source, search: Search = search) -> tuple[str, str]:
+        other = replace(page, out=Path(f"{stem}-{how}.html"))
+        return COUNTS_ADVICE[how], _write_command(source, search, look, other)
+
+    loss = "kullback-leibler"
+    normalised = (write(how, source=replace(source, normalize=how)) for how in ("log1p", "tfidf"))
+    return replace(recipe, for_counts=(write(loss, search=replace(search, beta_loss=loss)), *normalised))
 
 
-def _write_loading(source: Input) -> tuple[str, ...]:
+def _write_loading(source: Input, search: Search) -> tuple[str, ...]:
     from_stream = source.file == STREAM
-    given = {"variable": source.var, "header": source.header, "labels": source.labels}
+    given: dict[str, Any] = {"variable": source.var, "header": source.header, "labels": source.labels}
+    given["annotations"] = source.annotation_names or None
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     file = "sys.stdin.buffer" if from_stream else repr(str(source.file))
     X = f"read_matrix({file}{options}).X{'.T' if source.transpose else ''}"
@@ -136,6 +179,8 @@ def _write_loading(source: Input) -> tuple[str, ...]:
     if source.normalize is not None:
         lines.append("from autonmf.io import normalize")
         X = f"normalize({X}, {source.normalize!r})"
+    if search.known is not None:
+        lines.append(f"fixed_components = read_matrix({str(search.known)!r}).X")
     return (*lines, f"X = {X}")
 
 

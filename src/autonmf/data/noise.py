@@ -39,7 +39,7 @@ from autonmf._threads import each
 from autonmf._types import Array
 from autonmf.data.compressed import compress, is_tall, lead_tall, orthonormalize
 from autonmf.data.dense import Dense
-from autonmf.data.factors import as_factor, gram, map_rows, persist, scale_rows, sum_rows
+from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
 from autonmf.data.scaling import Scaled, Scaling, as_single, sums_of_squares, unscale
 
@@ -133,25 +133,28 @@ def noise_edge(n: Array, m: Array) -> Array:
     return np.asarray((a + b) ** 2 + TRACY_WIDOM * (a + b) * (1.0 / a + 1.0 / b) ** (1 / 3))
 
 
-def whiten(data: Data, leading: Array) -> WhitenedSpectrum:
+def whiten(data: Data, leading: Array, known: Array | None = None) -> WhitenedSpectrum:
     """The spectrum of Z, from XᵀL for the leading directions L of X. A round reads X a few times.
 
-    Clipped noise is recognised and undone where X is dense and complete.
+    Clipped noise is recognised and undone where X is dense and complete. With known components of X, as
+    columns, the spectrum is that of what they leave: Z (I - P), with P the projector on them.
     """
     start = _Whitened.of(data, Scaling(), leading, *sums_of_squares(data))
     if start.is_exact(LIMITS[0]):
-        return start.spectrum
+        return _beyond_known(data, start, known)
     data = as_single(data)  # where that is faster; sums are in double precision
     first = _measure(data, *_rescale(start, start.spectrum.count_above(LIMITS[0])))
     unclipped = _undo_clipping(data, first)
     if unclipped is None:
-        return _whiten(data, first, start.spectrum.count_above(), LIMITS).spectrum
+        return _beyond_known(data, _whiten(data, first, start.spectrum.count_above(), LIMITS), known)
     again = _measure(unclipped, *_rescale(first, first.spectrum.count_above(LIMITS[1])))
     found = _whiten(unclipped, again, -1, LIMITS[1:])
-    return found.spectrum._replace(clipped=True)
+    return _beyond_known(unclipped, found, known)._replace(clipped=True)
 
 
-def whiten_counts(data: Data, U: Any, V: Array, dispersion: float, rank: int) -> WhitenedSpectrum:
+def whiten_counts(
+    data: Data, U: Any, V: Array, dispersion: float, rank: int, known: Array | None = None
+) -> WhitenedSpectrum:
     """The spectrum of Z for counts of mean μ = U Vᵀ and variance μ + φμ², up to some components.
 
     A fit with components to spare follows the noise and understates φ: it is doubled as long as that does not
@@ -165,7 +168,50 @@ def whiten_counts(data: Data, U: Any, V: Array, dispersion: float, rank: int) ->
         if other.spectrum.count_above() > found.spectrum.count_above():
             break
         found = other
-    return found.spectrum
+    return _beyond_known(data, found, known)
+
+
+def project_out(leading: Array, known: Array) -> Array:
+    """The leading directions XᵀL of X (I - P), with P the projector on known components, given as columns."""
+    basis = orthonormalize(np.asfortranarray(known), exactly=True)
+    return np.asarray(leading - basis @ (basis.T @ leading))
+
+
+def measure_known(data: Data, leading: Array, known: Array) -> Array:
+    r"""By how much each known component lowers the loss, as fractions of ‖X‖², decreasing; only those in X.
+
+    With K the components as columns and :math:`G = K^\top K`, least squares without component j leave
+    :math:`\|XKG^{-1}e_j\|^2/(G^{-1})_{jj}` more than with it. A component that lowers the loss by no more
+    than noise would let it is not in X.
+    """
+    (n, m), columns = data.shape, known / np.linalg.norm(known, axis=0)
+    inverse = np.linalg.pinv(columns.T @ columns)
+    weights = leading.T @ columns @ inverse
+    energy = data.squared_norm()
+    left = energy - float(np.square(project_out(leading, known) - leading).sum())
+    noise = left / max(m - columns.shape[1], 1) * (1.0 + 3.0 * np.sqrt(2.0 / n))
+    drops = np.square(weights).sum(axis=0) / inverse.diagonal()
+    return np.sort(drops[drops > noise])[::-1] / energy
+
+
+def _beyond_known(data: Data, found: _Whitened, known: Array | None) -> WhitenedSpectrum:
+    """The spectrum of Z, or of Z (I - P) where components of X are known."""
+    if known is None or not known.shape[1]:
+        return found.spectrum
+    columns = np.where(found.columns > 0, known / found.scaling.b, 0.0)
+    basis = orthonormalize(np.asfortranarray(columns[:, columns.any(axis=0)]), exactly=True)
+    (n, m), width = found.spectrum.shape, basis.shape[1]
+    Z = found.scaling.apply(data)
+    energy = found.energy - norm(Z.right(as_factor(basis, Z.dtype))) ** 2
+    shape, squares = (n, max(m - width, 1)), np.zeros(found.V.shape[1])
+    if energy > EXACT * found.energy:  # otherwise rounding errors are left
+        W = persist(Z.right(as_factor(orthonormalize(found.V - basis @ (basis.T @ found.V)), Z.dtype)))
+        U = as_factor(orthonormalize(W, exactly=True), Z.dtype)
+        R = Z.left(U).astype(np.float64, copy=False)
+        R -= basis @ (basis.T @ R)
+        values = np.maximum(np.linalg.eigvalsh(R.T @ R)[::-1], 0.0)
+        squares[: len(values)] = values / energy
+    return WhitenedSpectrum(shape, squares)
 
 
 def _count_scales(U: Any, V: Array, dispersion: float) -> Scaling:

@@ -24,6 +24,8 @@ def open_stored(X: Any) -> Any:
         contiguous = X.flags.c_contiguous or X.flags.f_contiguous
         usable = contiguous and X.dtype.isnative and X.dtype in (np.float32, np.float64)
         return X.view(np.ndarray) if usable else Stored(X)
+    if np.dtype(X.dtype).kind not in "biufc":  # before anything is decoded, which can run code
+        raise TypeError(f"X has dtype {X.dtype}; NMF needs numbers. Pass an array of numbers.")
     backed_sparse = hasattr(X, "format")  # by AnnData
     if not backed_sparse and np.prod(X.shape, dtype=float) * np.dtype(X.dtype).itemsize <= SMALL:
         return np.asarray(X[:])

@@ -6,6 +6,8 @@ A header of a few bytes can declare any size, and compiled code trusts the indic
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -19,25 +21,104 @@ from autonmf.io.table import ReadError
 KEEP_IN_FILE = 1 << 28
 """Bytes above which an array stays in its file and is read when it is used."""
 
+EXPANSION = 1000
+"""Bytes in memory per byte of a file above which it is refused, if it needs more than `KEEP_IN_FILE`."""
+
+NUMBERS = "biufc"
+"""Kinds of dtypes that hold numbers."""
+
 MAX_LISTED = 12
 """Variables that a message names at most."""
 
 
-def get_memory() -> int | None:
-    """Bytes of memory of this computer, None where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
+def get_memory(groups: Path = Path("/sys/fs/cgroup"), of: Path = Path("/proc/self/cgroup")) -> int | None:
+    """Bytes that this process can still allocate, None where the system does not say.
+
+    The least of what the computer has available and of what is left in each control group of the process
+    (``of`` names them, version 1 or 2), which limit containers and batch jobs.
+    """
+    return min([*_find_available(), *_find_left(groups, of)], default=None)
+
+
+def _find_available() -> Iterator[int]:
+    """What the computer has available, or all of its memory where it does not say."""
+    with suppress(OSError, ValueError, KeyError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        yield 1024 * int(dict(line.split(":") for line in lines)["MemAvailable"].split()[0])
+        return
+    with suppress(AttributeError, ValueError, OSError):
+        yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _find_left(groups: Path, of: Path) -> Iterator[int]:
+    """What is left below the limit of each control group that has one; cached files can be dropped."""
+    lines = []
+    with suppress(OSError):
+        lines = of.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        _, controllers, name = line.split(":", 2)
+        root = groups / "memory" if "memory" in controllers.split(",") else groups
+        limit, used, cached = ("memory.max", "memory.current", "inactive_file")
+        if controllers:
+            limit, used, cached = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        folder = root / name.strip("/")
+        for group in (folder, *folder.parents):
+            with suppress(OSError, ValueError):  # "max": no limit
+                bound, now = (int((group / file).read_text(encoding="ascii")) for file in (limit, used))
+                counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+                yield max(0, bound - now + int(counts.get(cached, 0)))
+            if group == root:
+                break
 
 
 def check_memory(file: Path, shape: tuple[int, ...], itemsize: int = 8) -> None:
     """Refuse an array of this shape if it cannot fit into memory."""
-    needed, memory = prod(int(length) for length in shape) * itemsize, get_memory()
+    check_room(file, (shape, itemsize))
+
+
+def check_room(file: Path, *arrays: tuple[tuple[int, ...], int]) -> None:
+    """Refuse arrays of these shapes and item sizes if they cannot fit into memory together."""
+    needed, memory = sum(prod(map(int, shape)) * itemsize for shape, itemsize in arrays), get_memory()
+    check_expansion(file, needed)
     if memory is not None and needed > memory:
+        shapes = " + ".join(" x ".join(map(str, shape)) or "1" for shape, _ in arrays)
         raise ReadError(
-            f"{file} has {' x '.join(map(str, shape))} numbers, which take {_format_size(needed)}; this "
-            f"computer has {_format_size(memory)} of memory. Use a part of it; the file may also be damaged."
+            f"{file} has {shapes} numbers, which take {_format_size(needed)}; this computer has "
+            f"{_format_size(memory)} of memory free. Use a part of it; the file may also be damaged."
+        )
+
+
+def check_expansion(file: Path, needed: int) -> None:
+    """Refuse a small file that takes much memory, however much there is.
+
+    It declares arrays that it does not hold, or was zipped to expand beyond what measurements do.
+    """
+    if needed > KEEP_IN_FILE and file.is_file() and needed > EXPANSION * file.stat().st_size:
+        raise ReadError(
+            f"{file} has {_format_size(file.stat().st_size)} but declares numbers that take "
+            f"{_format_size(needed)}: it is damaged, or made to fill the memory. If not, save them as a .npy "
+            "file, or as a sparse matrix without empty rows and columns."
+        )
+
+
+def check_matrix(file: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse what is no matrix of numbers."""
+    if len(shape) != 2:
+        raise ReadError(
+            f"{file} has {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; a matrix "
+            "has two. Reshape it and save it again."
+        )
+    refuse_objects(file, dtype)
+    if dtype.kind not in NUMBERS:
+        raise ReadError(f"{file} holds {dtype} entries, not numbers. Keep the numeric columns only.")
+
+
+def refuse_objects(file: Path, dtype: np.dtype[Any]) -> None:
+    """Refuse Python objects."""
+    if dtype.hasobject:
+        raise ReadError(
+            f"{file} holds Python objects, which are not read since that can run code. "
+            "Save numbers: array.astype(float)"
         )
 
 
@@ -71,9 +152,9 @@ class Variable:
 
 
 def describe_array(name: str, array: Any) -> Variable:
-    """Describe an array of an HDF5 file or a zarr folder; a null one has no shape."""
+    """Describe an array of an HDF5 file; a null one has no shape."""
     kind = "text" if array.dtype.kind in "OSUT" else str(array.dtype)
-    return Variable(name, tuple(array.shape or ()), kind, numeric=array.dtype.kind in "biufc")
+    return Variable(name, tuple(array.shape or ()), kind, numeric=array.dtype.kind in NUMBERS)
 
 
 def choose_variable(file: Path, variables: list[Variable], wanted: str | None) -> Variable:
@@ -99,6 +180,14 @@ def choose_variable(file: Path, variables: list[Variable], wanted: str | None) -
     if len(candidates) > 1:
         raise ReadError(f"{file} has {len(candidates)} matrices: choose one with --var NAME; {content}")
     return candidates[0]
+
+
+def note_others(taken: str, others: list[str]) -> tuple[str, ...]:
+    """Say which of several matrices was taken; nothing if there is only one."""
+    if not others:
+        return ()
+    more = ", ..." if len(others) > MAX_LISTED else ""
+    return (f"The matrix is the {taken}; --var NAME takes another: {', '.join(others[:MAX_LISTED])}{more}.",)
 
 
 def make_compressed(
@@ -128,7 +217,7 @@ def make_coordinates(file: Path, i: Array, j: Array, values: Array, shape: tuple
         min(rows.min(), columns.min()) >= 0 and rows.max() < shape[0] and columns.max() < shape[1]
     ):
         raise ValueError(f"an entry lies outside the {shape[0]} x {shape[1]} matrix")
-    check_memory(file, (shape[0] + 1,))  # CSR has an index for each row, also for empty ones
+    check_room(file, ((shape[0] + 1,), 8), ((len(values),), 16))  # CSR has an index also for empty rows
     return sparse.coo_matrix((values, (rows, columns)), shape=shape).tocsr()
 
 

@@ -4,27 +4,43 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+from autonmf.io.checks import check_matrix
 from autonmf.io.table import ReadError, Table
+
+_FOLDER = "a folder"
 
 _READERS = {
     ".csv": "text.read", ".tsv": "text.read", ".txt": "text.read", ".mtx": "matrix_market.read",
     ".npy": "numpy_files.read_npy", ".npz": "numpy_files.read_npz", ".mat": "matlab.read",
     ".parquet": "parquet.read", ".h5ad": "hdf5.read_h5ad", ".h5": "hdf5.read_hdf5",
-    ".hdf5": "hdf5.read_hdf5", ".zarr": "hdf5.read_zarr",
+    ".hdf5": "hdf5.read_hdf5", ".zarr": "zarr_folders.read", _FOLDER: "matrix_market.read_folder",
 }  # fmt: skip
 """Module and function by extension; a module is imported when it is needed."""
 
+_ELSEWHERE = {
+    ".xlsx": "an Excel file: save the sheet as CSV (File > Save As)",
+    ".xls": "an Excel file: save the sheet as CSV (File > Save As)",
+    ".ods": "a spreadsheet: save it as CSV (File > Save As)",
+    ".hspy": "a HyperSpy file: in Python, hyperspy.api.load(file).decomposition(algorithm=AutoNMF())",
+    ".loom": "a loom file: in Python, anndata.read_loom(file).write_h5ad(name)",
+    ".rds": "an R file: in R, write.csv(x, name)",
+}
+"""Kinds of files that are not read, and what to do instead."""
+
 _TEXT = (".csv", ".tsv", ".txt")
 _GZIPPED = (*_TEXT, ".mtx")
+_WITH_ANNOTATIONS = (*_TEXT, ".parquet", ".h5ad")
 _WITH_VARIABLES = (".npz", ".mat", ".h5ad", ".h5", ".hdf5", ".zarr")
 
-EXTENSIONS = (*_READERS, *(f"{extension}.gz" for extension in _GZIPPED))
+EXTENSIONS = (*(name for name in _READERS if name != _FOLDER), *(f"{name}.gz" for name in _GZIPPED))
 """The extensions that `read_matrix` knows."""
 
 _MAGIC = (
@@ -39,7 +55,7 @@ _MAGIC = (
 )
 """First bytes, kind and extensions of files."""
 
-_N_MAGIC = 32
+_N_MAGIC = 64
 """Number of bytes that are enough to recognise a file."""
 
 
@@ -49,21 +65,26 @@ def read_matrix(
     variable: str | None = None,
     header: bool | None = None,
     labels: bool | None = None,
+    annotations: Sequence[str] = (),
 ) -> Table:
     r"""Read a matrix and its names from a file.
 
     Parameters
     ----------
     file : path or binary stream
-        A file with one of the `EXTENSIONS`, in upper or lower case. The kind of a stream, such as
+        A file with one of the `EXTENSIONS`, in upper or lower case, or a folder of 10x Genomics with
+        matrix.mtx, barcodes.tsv and features.tsv. The kind of a stream, such as
         ``sys.stdin.buffer``, is recognised by its first bytes; it is text if they are unknown.
     variable : str, optional
-        Which variable of a .mat or .npz file, which layer of a .h5ad file, or which array of a .h5 or
-        .hdf5 file or a .zarr folder, such as ``group/X``.
+        Which variable of a .mat or .npz file, which layer of a .h5ad file (or ``raw``), or which array of a
+        .h5 or .hdf5 file or a .zarr folder, such as ``group/X``.
     header : bool, optional
         Whether the first line of a text file holds column names. By default this is found from the file.
     labels : bool, optional
         Whether the first column of a text file holds row names. By default this is found from the file.
+    annotations : sequence of str, optional
+        Columns of a text or .parquet file that describe the rows and are not part of the matrix, by name; in
+        text files also by number from 1, or as a range such as ``"2-4"``. For .h5ad, columns of ``obs``.
 
     Returns
     -------
@@ -87,7 +108,9 @@ def read_matrix(
     ([[1.0, 2.0], [3.0, 4.0]], ['g1', 'g2'], ['a', 'b'])
     """
     given = {"variable": variable, "header": header, "labels": labels}
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if annotations:
+        options["annotations"] = [annotations] if isinstance(annotations, str) else list(annotations)
     if isinstance(file, str | os.PathLike):
         return _read_file(Path(file), options)
     return _read_stream(file, options)
@@ -114,43 +137,44 @@ def _read_file(file: Path, options: dict[str, Any]) -> Table:
         raise ReadError(f"{file} holds one matrix only: leave out the variable name {options['variable']!r}")
     if extension not in _TEXT and not options.keys().isdisjoint({"header", "labels"}):
         raise ReadError(f"{file} is not a text file: leave out the choice of a header or row labels")
-    if extension != ".zarr":
+    if "annotations" in options and extension not in _WITH_ANNOTATIONS:
+        raise ReadError(f"{file} has no annotation columns: leave out {options['annotations'][0]!r}")
+    if extension not in (".zarr", _FOLDER):
         _check_start(file, ".gz" if file.suffix.lower() == ".gz" else extension)
     module, name = _READERS[extension].split(".")
     reader: Callable[..., Table] = getattr(import_module(f"autonmf.io.{module}"), name)
     table = reader(file, **options)
-    shape, dtype = table.X.shape, table.X.dtype
-    if len(shape) != 2:
-        raise ReadError(
-            f"{file} has {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; a matrix "
-            "has two. Reshape it and save it again."
-        )
-    if dtype.kind not in "biufc":
-        raise ReadError(f"{file} holds {dtype} entries, not numbers. Keep the numeric columns only.")
-    return table
+    check_matrix(file, table.X.shape, table.X.dtype)
+    repeated = (*_note_repeated(table.row_names, "row"), *_note_repeated(table.column_names, "column"))
+    return replace(table, notes=(*table.notes, *repeated)) if repeated else table
+
+
+def _note_repeated(names: list[str] | None, noun: str) -> Iterator[str]:
+    """Say that names are not unique: they are kept, but a reader cannot tell the lines apart."""
+    several = [name for name, number in Counter(names or ()).items() if number > 1]
+    if several:
+        many = f"{len(several)} {noun} names occur" if len(several) > 1 else f"One {noun} name occurs"
+        yield f"{many} more than once, such as {several[0]!r}."
 
 
 def _find_extension(file: Path) -> str:
     """Find the extension that decides, in lower case and without .gz."""
     name = file.name.lower()
+    if os.path.isdir(file) and not name.endswith(".zarr"):
+        return _FOLDER
     for extension in _READERS:
         if name.endswith(extension) or (extension in _GZIPPED and name.endswith(f"{extension}.gz")):
             return extension
-    if file.is_dir():
-        raise ReadError(f"{file} is a folder; name one file in it")
     if not file.exists():
         raise ReadError(f"{file} does not exist")
-    raise ReadError(
-        f"{file} is of an unknown kind: its extension must be one of {', '.join(_READERS)} "
-        f"(.gz may follow {', '.join(_GZIPPED)})"
-    )
+    if file.suffix.lower() in _ELSEWHERE:
+        raise ReadError(f"{file} is {_ELSEWHERE[file.suffix.lower()]}")
+    raise ReadError(f"{file} is of an unknown kind: its extension must be one of {', '.join(EXTENSIONS)}")
 
 
 def _check_start(file: Path, extension: str) -> None:
     """Refuse a file that cannot be read, is empty, or begins like one of another kind."""
     try:
-        if file.is_dir():
-            raise ReadError(f"{file} is a folder; name one file in it")
         with file.open("rb") as stream:
             start = stream.read(_N_MAGIC)
     except FileNotFoundError:
@@ -159,6 +183,8 @@ def _check_start(file: Path, extension: str) -> None:
         raise ReadError(f"cannot open {file}: {error.strerror or error}") from error
     if not start:
         raise ReadError(f"{file} is empty (0 bytes)")
+    if start[30:].startswith(b"[Content_Types].xml"):  # a zip archive that begins like those of Office
+        raise ReadError(f"{file} is {_ELSEWHERE['.xlsx']}")
     for magic, kind, extensions in _MAGIC:
         if start.startswith(magic) and extension not in extensions:
             raise ReadError(f"{file} is {kind}: rename it to end in {' or '.join(extensions)}")

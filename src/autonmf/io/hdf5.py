@@ -1,9 +1,14 @@
-"""HDF5 (.h5, .hdf5, AnnData's .h5ad) through h5py, and zarr folders; large matrices stay in their file."""
+"""HDF5 (.h5, .hdf5, AnnData's .h5ad) through h5py; large matrices stay in their file.
+
+Only what lies in the file itself is read, and nothing but HDF5 decodes it: links, external and virtual
+datasets can name any file of the computer, and filters beyond those of HDF5 are plugins.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +16,24 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Stored
-from autonmf.io.checks import check_memory, choose_variable, describe_array, is_small, make_compressed
+from autonmf.io.checks import (
+    NUMBERS,
+    check_matrix,
+    check_memory,
+    check_room,
+    choose_variable,
+    describe_array,
+    is_small,
+    make_compressed,
+    note_others,
+)
 from autonmf.io.table import ReadError, Table, explain_errors, import_optional
+
+PARTS = ("data", "indices", "indptr")
+"""Arrays of a compressed sparse matrix."""
+
+FILTERS = (1, 2, 3, 4, 5, 6, 32000)
+"""Those of HDF5 (deflate, shuffle, fletcher32, szip, nbit, scaleoffset) and that of h5py (lzf)."""
 
 
 class InFile(Stored):
@@ -67,23 +88,62 @@ def as_text(value: Any) -> str:
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def load_array(file: Path, array: Any) -> Any:
-    """Load an array, whose declared size may exceed that of the file."""
-    check_memory(file, array.shape, array.dtype.itemsize)
-    return array[...]
+def is_link(group: Any, name: str) -> bool:
+    """Whether an item is a soft or external link rather than part of the group; it is not followed."""
+    return bool(group.id.links.get_info(name.encode()).type != 0)  # H5L_TYPE_HARD
+
+
+def get_item(file: Path, group: Any, name: str) -> Any:
+    """Get an array or a group below a group; None if there is none."""
+    for part in name.strip("/").split("/"):
+        if not is_group(group) or not group.id.links.exists(part.encode()):
+            return None
+        if is_link(group, part):
+            raise ReadError(f"{name} in {file} is a link, which is not followed. Copy the data instead.")
+        group = group[part]
+    return group
+
+
+def check_source(file: Path, array: Any) -> None:
+    """Refuse an array that is not all in this file, or that needs more than HDF5 to be decoded."""
+    name = f"{array.name} in {file}"
+    if array.external or array.is_virtual:
+        raise ReadError(f"{name} refers to other files, which are not read. Copy the data into this file.")
+    created = array.id.get_create_plist()
+    for number, *_, title in map(created.get_filter, range(created.get_nfilters())):
+        if number not in FILTERS:
+            raise ReadError(
+                f"{name} needs a plugin of HDF5, number {number} ({as_text(title)}), which is not loaded. "
+                "Save it with another compression, such as gzip."
+            )
+
+
+def get_size(array: Any) -> tuple[tuple[int, ...], int]:
+    """Shape and item size of what reading an array needs: a chunk may be larger than all of it."""
+    return max(tuple(array.shape), tuple(array.chunks or ()), key=prod), array.dtype.itemsize
+
+
+def load_arrays(file: Path, *arrays: Any) -> list[Any]:
+    """Load arrays of numbers, whose declared sizes may exceed that of the file."""
+    for array in arrays:
+        check_source(file, array)
+        if array.dtype.kind not in NUMBERS:
+            raise ReadError(f"{array.name} in {file} holds {array.dtype} entries, not numbers. Save numbers.")
+    check_room(file, *map(get_size, arrays))
+    return [array[...] for array in arrays]
 
 
 def load_matrix(file: Path, array: Any, *, transposed: bool = False) -> Any:
-    """Load an HDF5 or zarr array, or its transpose; a large matrix stays in its file.
+    """Load an array, or its transpose; a large matrix stays in its file.
 
-    An HDF5 file is then opened once more, and closed when the matrix is no longer used.
+    The file is then opened once more, and closed when the matrix is no longer used.
     """
-    if len(array.shape) != 2 or array.dtype.kind not in "biuf" or is_small(array):
-        X = load_array(file, array)
+    check_matrix(file, array.shape, array.dtype)
+    if is_small(array) or array.dtype.kind == "c":
+        X = load_arrays(file, array)[0]
         return np.ascontiguousarray(X.T) if transposed else X
-    if not hasattr(array, "is_virtual"):  # zarr: nothing to keep open
-        return InFile(file, array, transposed=transposed)
-    if not array.is_virtual and array.id.get_storage_size() == 0:
+    check_source(file, array)
+    if array.id.get_storage_size() == 0:
         raise ReadError(f"{file} declares {' x '.join(map(str, array.shape))} numbers but holds none of them")
     return InFile(file, import_optional("h5py", file).File(file, "r")[array.name], transposed=transposed)
 
@@ -92,87 +152,127 @@ def read_hdf5(file: Path, variable: str | None = None) -> Table:
     """Read the dataset ``variable``, such as group/X; without it the only matrix of numbers."""
     with open_hdf5(file, "an HDF5 file") as content:
         found: dict[str, Any] = {}
-        # visititems does not follow links to other files
+        # visititems follows no links
         content.visititems(lambda name, item: found.update({name: item} if hasattr(item, "shape") else {}))
-        return _load_chosen(file, found, variable, "dataset")
+        if variable is None and found.keys() >= PARTS_OF_10X:
+            return _load_10x(file, content["matrix"])
+        described = [describe_array(name, array) for name, array in found.items()]
+        name = choose_variable(file, described, variable and variable.strip("/")).name
+        return Table(load_matrix(file, found[name]), notes=(f"The matrix is the dataset {name}.",))
 
 
-def read_zarr(file: Path, variable: str | None = None) -> Table:
-    """Read the array; of a group the array ``variable``, such as group/X, or the only matrix."""
-    library = import_optional("zarr", file, "zarr")
-    if not file.exists():
-        raise ReadError(f"{file} does not exist")
-    if not file.is_dir():
-        raise ReadError(f"{file} is a file; .zarr has to be a folder. Unzip it if it is an archive.")
-    if not any(file.iterdir()):
-        raise ReadError(f"{file} is an empty folder")
-    with explain_errors(file, "a zarr folder"):
-        root = library.open(str(file), mode="r")
-        if not hasattr(root, "arrays"):
-            if variable is not None:
-                raise ReadError(f"{file} holds one matrix only: leave out the variable name {variable!r}")
-            return Table(load_matrix(file, root))
-        return _load_chosen(file, dict(sorted(_list_arrays(root))), variable, "array")
+PARTS_OF_10X = {f"matrix/{name}" for name in ("barcodes", "data", "indices", "indptr", "shape")}
+"""What a file of 10x Genomics holds, whose name may be filtered_feature_bc_matrix.h5."""
 
 
-def _load_chosen(file: Path, arrays: dict[str, Any], variable: str | None, noun: str) -> Table:
-    """Load the array called ``variable``, or the only matrix."""
-    described = [describe_array(name, array) for name, array in arrays.items()]
-    name = choose_variable(file, described, variable and variable.strip("/")).name
-    return Table(load_matrix(file, arrays[name]), notes=(f"The matrix is the {noun} {name}.",))
+def _load_10x(file: Path, group: Any) -> Table:
+    """Load cells x genes, which are stored as the columns of genes x cells."""
+    m, n = (int(length) for length in load_arrays(file, get_item(file, group, "shape"))[0])
+    parts = [get_item(file, group, name) for name in PARTS]
+    lengths = {"barcodes": n, "features/name": m}
+    names = [_find_names(file, get_item(file, group, name), length) for name, length in lengths.items()]
+    check_room(file, *(get_size(array) for array in (*parts, *names) if array is not None))
+    X = make_compressed(*load_arrays(file, *parts), (n, m), by_columns=False)
+    cells, genes = map(_load_names, names)
+    return Table(X, cells, genes, notes=("Read as counts of 10x Genomics, cells x genes.",))
 
 
-def _list_arrays(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every array below a zarr group, by its path."""
-    for name, array in group.arrays():
-        yield prefix + name, array
-    for name, subgroup in group.groups():
-        yield from _list_arrays(subgroup, f"{prefix}{name}/")
+def read_h5ad(file: Path, variable: str | None = None, annotations: Sequence[str] = ()) -> Table:
+    """Read X, the layer called ``variable`` or "raw", and the names of cells and genes.
 
-
-def read_h5ad(file: Path, variable: str | None = None) -> Table:
-    """Read X, or the layer called ``variable``, and the names of cells and genes.
-
-    Not through anndata, which would load the whole file.
+    ``annotations`` are columns of obs. Not through anndata, which would load the whole file.
     """
     with open_hdf5(file, "an .h5ad file") as content:
-        layers = sorted(content["layers"]) if is_group(content.get("layers")) else []
-        listed = f"its layers are {', '.join(layers)} (--var NAME)" if layers else "it has no layers"
+        found, raw = (get_item(file, content, name) for name in ("layers", "raw"))
+        layers = sorted(found) if is_group(found) else []
+        others = [*layers, *(["raw"] if get_item(file, raw, "X") is not None else [])]
+        listed = f"choose one with --var NAME: {', '.join(others)}" if others else "it has no layers"
+        genes, notes = "var", ()
         if variable in (None, "X"):
-            matrix = content.get("X")
+            matrix = get_item(file, content, "X")
             if matrix is None or as_text(matrix.attrs.get("encoding-type", "")) == "null":
                 raise ReadError(f"{file} has no X; {listed}")
+            notes = note_others("X of the file", others) if variable is None else ()
         elif variable in layers:
-            matrix = content["layers"][variable]
+            matrix = get_item(file, found, str(variable))
+        elif variable in others:
+            matrix, genes = get_item(file, raw, "X"), "raw/var"
         else:
             raise ReadError(f"{file} has no layer {variable!r}; {listed}")
-        X = _load_sparse(file, matrix) if is_group(matrix) else load_matrix(file, matrix)
-        n, m = X.shape if len(X.shape) == 2 else (-1, -1)
-        return Table(X, _load_names(file, content.get("obs"), n), _load_names(file, content.get("var"), m))
+        n, m = _find_shape(file, matrix)
+        frames = [get_item(file, content, name) for name in ("obs", genes)]
+        names = [_find_names(file, *pair) for pair in zip(frames, (n, m), strict=True)]
+        parts = [get_item(file, matrix, name) for name in PARTS] if is_group(matrix) else [matrix]
+        in_memory = parts if is_group(matrix) or is_small(matrix) else []
+        check_room(file, *(get_size(array) for array in (*in_memory, *names) if array is not None))
+        if is_group(matrix):
+            values, indices, indptr = load_arrays(file, *parts)
+            by_columns = _get_format(matrix).startswith("csc")
+            X = make_compressed(values, indices, indptr, (n, m), by_columns=by_columns)
+        else:
+            X = load_matrix(file, matrix)
+        rows, columns = map(_load_names, names)
+        aside = {name: _load_annotation(file, frames[0], name) for name in annotations}
+        return Table(X, rows, columns, notes, annotations=aside)
 
 
-def _load_sparse(file: Path, group: Any) -> Any:
-    """Load a CSR or CSC matrix, as AnnData has stored it since 0.7 or (h5sparse) before."""
-    attributes = group.attrs
-    shape = attributes["shape"] if "shape" in attributes else attributes["h5sparse_shape"]
-    kind = as_text(attributes.get("encoding-type", attributes.get("h5sparse_format", "")))
+def _load_annotation(file: Path, frame: Any, name: str) -> list[str]:
+    """Load a column of obs as text."""
+    column = get_item(file, frame, name)
+    if column is None:
+        known = ", ".join(sorted(frame)) if is_group(frame) else "none"
+        raise ReadError(f"{file} has no column {name!r} in obs; its columns: {known}")
+    if is_group(column) and "codes" in column:
+        names = _load_column(file, get_item(file, column, "categories"))
+        codes = load_arrays(file, get_item(file, column, "codes"))[0].tolist()
+        return [names[code] if code >= 0 else "" for code in codes]
+    return _load_column(file, get_item(file, column, "values") if is_group(column) else column)
+
+
+def _load_column(file: Path, column: Any) -> list[str]:
+    """Load texts or numbers as text."""
+    found = None if column is None or column.ndim != 1 else _find_names(file, column, len(column))
+    if found is None:
+        raise ReadError(f"{file}: an annotation holds neither text nor numbers. Leave it out.")
+    check_room(file, get_size(found))
+    return _load_names(found) or []
+
+
+def _find_shape(file: Path, matrix: Any) -> tuple[int, int]:
+    """Find the shape of a dense matrix, or of a CSR or CSC matrix as AnnData stores it."""
+    if not is_group(matrix):
+        check_matrix(file, matrix.shape, matrix.dtype)
+        return int(matrix.shape[0]), int(matrix.shape[1])
+    kind = _get_format(matrix)
     if not kind.startswith(("csr", "csc")):
         raise ValueError(f"X is stored as {kind or 'an unnamed group'}")
-    n, m = (int(length) for length in shape)
-    values, indices, indptr = (load_array(file, group[name]) for name in ("data", "indices", "indptr"))
-    return make_compressed(values, indices, indptr, (n, m), by_columns=kind.startswith("csc"))
+    attributes = matrix.attrs
+    n, m = attributes["shape"] if "shape" in attributes else attributes["h5sparse_shape"]
+    return int(n), int(m)
 
 
-def _load_names(file: Path, frame: Any, length: int) -> list[str] | None:
-    """Load the index of a stored data frame; None where it is missing or stored in an unknown way."""
-    if frame is None:
-        return None
-    if not is_group(frame):  # before AnnData 0.7: an array of records
-        column = frame["index"] if "index" in (frame.dtype.names or ()) else None
-    else:
-        column = frame.get(as_text(frame.attrs.get("_index", "_index")))
+def _get_format(group: Any) -> str:
+    """Get the format of a sparse matrix, as AnnData has stored it since 0.7 or (h5sparse) before."""
+    return as_text(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "")))
+
+
+def _find_names(file: Path, frame: Any, length: int) -> Any:
+    """Find the index of a stored data frame; None where it is missing or stored in an unknown way."""
+    column = frame
+    if is_group(frame):
+        column = get_item(file, frame, as_text(frame.attrs.get("_index", "_index")))
         if is_group(column):  # a nullable column
-            column = column.get("values")
+            column = get_item(file, column, "values")
     if column is None or column.shape != (length,):
         return None
-    return [as_text(name) for name in load_array(file, column)]
+    check_source(file, column)
+    kind = column.dtype["index"] if "index" in (column.dtype.names or ()) else column.dtype
+    text = import_optional("h5py", file).check_string_dtype(kind) is not None
+    return column if text or kind.kind in "biufSU" else None
+
+
+def _load_names(column: Any) -> list[str] | None:
+    if column is None:
+        return None
+    records = column.dtype.names is not None  # before AnnData 0.7
+    return [as_text(name) for name in (column.fields("index") if records else column)[...]]

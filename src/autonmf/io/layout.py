@@ -14,7 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
+from pathlib import Path
 from typing import Literal, TypeAlias
+
+from autonmf.io.table import ReadError
 
 SEPARATORS = "\t;,| "
 """In order of preference, if several leave equally many numbers."""
@@ -37,7 +40,8 @@ EVEN = 1e-3
 MOSTLY = 0.9
 """Fraction of steps in one direction above which a row of data looks like an axis itself."""
 
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,'’ \u00a0\u202f])\d{3}(\1\d{3})*((?!\1)[.,]\d*)?")
+"""A number with a separator between thousands, such as 1,234.5, 1.234,5 or 1 234."""
 
 Row = tuple[int, list[str]]
 """A line number and the cells that end there."""
@@ -65,7 +69,7 @@ def parse_number(cell: str, separator: str) -> float | None:
 
 
 def has_thousands(cell: str) -> bool:
-    """Whether a cell is a number with commas between thousands, such as 1,234.5: neither read nor a name."""
+    """Whether a cell is a number with separators between thousands: neither read nor a name."""
     return _THOUSANDS.fullmatch(cell.strip()) is not None
 
 
@@ -109,6 +113,47 @@ def _split_loosely(line: str, separator: str) -> list[str]:
         return [cell for _, cells in split_lines([line], separator) for cell in cells]
     except csv.Error:  # a quoted cell that spans lines
         return [line]
+
+
+# Columns that are not part of the matrix
+
+
+def set_aside(
+    file: Path, rows: list[list[str]], annotations: Sequence[str]
+) -> tuple[dict[str, int], list[list[str]]]:
+    """The places of annotation columns in a line, and the first rows of a file without them.
+
+    Each is the name of a column, its number from 1, or a range of numbers such as 2-4.
+    """
+    if not annotations:
+        return {}, rows
+    width = _usual_width(rows)
+    top = next((cells for cells in rows if len(cells) in (width, width - 1)), rows[0])
+    names = [cell.strip() for cell in top]
+    shift = width - len(top)  # R leaves out the cell above its row names
+    found: dict[str, int] = {}
+    for wanted in annotations:
+        numbers = re.fullmatch(r"(\d+)(?:-(\d+))?", wanted)
+        if numbers and 0 < int(numbers[1]) <= int(numbers[2] or numbers[1]) <= width:
+            for place in range(int(numbers[1]) - 1, int(numbers[2] or numbers[1])):
+                name = names[place - shift] if place >= shift else ""
+                found[f"column {place + 1}" if not name or name in found else name] = place
+        elif wanted in names:
+            found[wanted] = names.index(wanted) + shift
+        else:
+            listed = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+            raise ReadError(f"{file} has no column {wanted!r}; its first line holds {listed}")
+    at_top = [place - shift for place in found.values() if place >= shift]
+    return found, [
+        without(cells, at_top if cells is top else found.values()) if len(cells) >= width - 1 else cells
+        for cells in rows
+    ]
+
+
+def without(cells: list[str], places: Iterable[int]) -> list[str]:
+    """The cells at other places."""
+    left_out = set(places)
+    return [cell for place, cell in enumerate(cells) if place not in left_out] if left_out else cells
 
 
 # Layouts

@@ -18,7 +18,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.io.checks import Variable, check_memory, choose_variable, make_compressed, make_coordinates
-from autonmf.io.hdf5 import as_text, is_group, load_array, load_matrix, open_hdf5
+from autonmf.io.hdf5 import as_text, get_item, is_group, is_link, load_arrays, load_matrix, open_hdf5
 from autonmf.io.table import Table, explain_errors
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -53,26 +53,28 @@ def read(file: Path, variable: str | None = None) -> Table:
 
 def _read_version_73(file: Path, variable: str | None) -> Table:
     with open_hdf5(file, "a MATLAB 7.3 file") as content:
-        found = [_describe(name, item) for name, item in content.items() if not name.startswith("#")]
-        chosen = choose_variable(file, found, variable)
+        names = [name for name in content if not name.startswith("#") and not is_link(content, name)]
+        chosen = choose_variable(file, [_describe(file, name, content[name]) for name in names], variable)
         item = content[chosen.name]
         if not is_group(item):
             X = load_matrix(file, item, transposed=True)
         else:
-            indptr = load_array(file, item["jc"])
-            parts = [load_array(file, item[name]) for name in ("data", "ir")] if "data" in item else [[], []]
-            values, indices = (np.asarray(part) for part in parts)  # without data all entries are zero
+            found = [get_item(file, item, name) for name in ("jc", "ir", "data")]
+            # without data all entries are zero
+            indptr, *parts = load_arrays(file, *(found if found[2] is not None else found[:1]))
+            indices, values = parts or (np.zeros(0, np.int64), np.zeros(0))
             X = make_compressed(values, indices, indptr, (chosen.shape[0], chosen.shape[1]), by_columns=True)
         return Table(X, notes=(f"The matrix is the variable {chosen.name}.",))
 
 
-def _describe(name: str, item: Any) -> Variable:
+def _describe(file: Path, name: str, item: Any) -> Variable:
     """Describe a variable, with its shape as MATLAB shows it."""
     kind = as_text(item.attrs.get("MATLAB_class", ""))
     if is_group(item):
         if "MATLAB_sparse" not in item.attrs:
             return Variable(name, (), kind or "struct", numeric=False)
-        return Variable(name, (int(item.attrs["MATLAB_sparse"]), len(item["jc"]) - 1), "sparse", numeric=True)
+        n, m = int(item.attrs["MATLAB_sparse"]), len(get_item(file, item, "jc")) - 1
+        return Variable(name, (n, m), "sparse", numeric=True)
     numbers = kind in ("", "logical", *(name for name, dtype in CLASSES.values() if dtype))
     numeric = item.dtype.kind in "biuf" and numbers and not item.attrs.get("MATLAB_empty", 0)
     return Variable(name, item.shape[::-1], kind or str(item.dtype), bool(numeric))

@@ -16,7 +16,18 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.io import checks
-from autonmf.io.checks import Variable, check_memory, check_sparse, choose_variable, make_compressed
+from autonmf.io.checks import (
+    NUMBERS,
+    Variable,
+    check_matrix,
+    check_memory,
+    check_room,
+    check_sparse,
+    choose_variable,
+    make_compressed,
+    note_others,
+    refuse_objects,
+)
 from autonmf.io.table import ReadError, Table, explain_errors
 
 MAX_HEADER = 10_000
@@ -32,10 +43,11 @@ def read_npy(file: Path) -> Table:
     with explain_errors(file, "a NumPy array"), file.open("rb") as stream:
         if not stream.peek(6).startswith(b"\x93NUMPY"):
             raise ReadError(f"{file} is not a NumPy .npy file despite its name")
-        if size <= checks.KEEP_IN_FILE:
-            return Table(read_array(file, stream, size))
-        _check_header(file, stream, size)
-        return Table(np.load(file, mmap_mode="r", allow_pickle=False))
+        check_matrix(file, *_check_header(file, stream, size))
+        if size > checks.KEEP_IN_FILE:
+            return Table(np.load(file, mmap_mode="r", allow_pickle=False))
+        stream.seek(0)
+        return Table(read_array(file, stream, size))
 
 
 def read_npz(file: Path, variable: str | None = None) -> Table:
@@ -49,34 +61,48 @@ def read_npz(file: Path, variable: str | None = None) -> Table:
             if info.filename.endswith(".npy")
         }
 
+        def look(name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+            with archive.open(members[name]) as stream:
+                return _check_header(Path(f"{name} in {file}"), stream, members[name].file_size)
+
+        def check(*names: str) -> None:
+            """Check arrays that are read together, which NumPy and SciPy do not."""
+            check_room(file, *((shape, dtype.itemsize) for shape, dtype in map(look, names)))
+
         def read(name: str) -> Array:
             with archive.open(members[name]) as stream:
                 return read_array(Path(f"{name} in {file}"), stream, members[name].file_size)
+
+        def read_matrix(name: str) -> Array:
+            check_matrix(Path(f"{name} in {file}"), *look(name))
+            check(name)
+            return read(name)
 
         def describe(name: str) -> Variable:
             with archive.open(members[name]) as stream:
                 shape, dtype = _read_header(stream)
             if dtype.hasobject:
                 return Variable(name, (), "Python objects", numeric=False)
-            return Variable(name, shape, str(dtype), numeric=dtype.kind in "biufc")
+            return Variable(name, shape, str(dtype), numeric=dtype.kind in NUMBERS)
 
         if variable is None and members.keys() >= PARTS_OF_SCIPY:
             from scipy import sparse
 
-            for name in members:
-                read(name)  # checks the sizes, which SciPy does not
+            check(*members)
             return Table(check_sparse(file, sparse.load_npz(file)))
         if variable is None and members.keys() >= PARTS_OF_CSR:
-            values, indices, indptr, shape = (read(name) for name in ("data", "indices", "indptr", "shape"))
+            check(*PARTS_OF_CSR)
+            values, indices, indptr, shape = map(read, ("data", "indices", "indptr", "shape"))
             n, m = (int(length) for length in shape)
             by_columns = len(indptr) != n + 1
             return Table(make_compressed(values, indices, indptr, (n, m), by_columns=by_columns))
         if variable is None and "X" in members:
-            variable = "X"
+            others = [each.name for each in map(describe, members) if each.is_matrix and each.name != "X"]
+            return Table(read_matrix("X"), notes=note_others("array X", others))
         if variable in members:
-            return Table(read(variable))
+            return Table(read_matrix(variable))
         chosen = choose_variable(file, [describe(name) for name in members], variable)
-        return Table(read(chosen.name), notes=(f"The matrix is the array {chosen.name}.",))
+        return Table(read_matrix(chosen.name), notes=(f"The matrix is the array {chosen.name}.",))
 
 
 def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
@@ -91,11 +117,7 @@ def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
 def _check_header(file: Path, stream: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Read the shape and dtype of an array in a stream of ``size`` bytes, which must hold all of it."""
     shape, dtype = _read_header(stream)
-    if dtype.hasobject:
-        raise ReadError(
-            f"{file} holds Python objects, which are not read since that can run code. "
-            "Save numbers: array.astype(float)"
-        )
+    refuse_objects(file, dtype)
     declared, found = prod(shape) * dtype.itemsize, size - stream.tell()
     if declared > found:
         raise ReadError(f"{file} is truncated: it declares {declared} bytes and holds {max(found, 0)}")
@@ -103,6 +125,13 @@ def _check_header(file: Path, stream: IO[bytes], size: int) -> tuple[tuple[int, 
 
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    try:
+        return _parse_header(stream)
+    except (MemoryError, RecursionError):  # of Python's parser
+        raise ValueError("its header is nested too deeply") from None
+
+
+def _parse_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)

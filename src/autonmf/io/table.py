@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ class Table:
         How the file was understood, in sentences.
     doubts : tuple of str
         Which of these choices may be wrong, and how to change them.
+    annotations : dict of str to list of str
+        Columns that describe the rows, by name, where they were asked for.
     """
 
     X: Any
@@ -31,9 +33,11 @@ class Table:
     column_names: list[str] | None = None
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    annotations: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def T(self) -> Table:
+        """Rows and columns exchanged; annotations, which describe rows, are left out."""
         return Table(self.X.T, self.column_names, self.row_names, self.notes, self.doubts)
 
 

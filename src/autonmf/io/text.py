@@ -14,7 +14,7 @@ import gzip
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import chain, islice, product
 from pathlib import Path
@@ -24,7 +24,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.io import layout as cells_of
-from autonmf.io.checks import check_memory
+from autonmf.io.checks import check_expansion, check_memory
 from autonmf.io.layout import DECIMAL_COMMA, Layout, Row, parse_number
 from autonmf.io.table import ReadError, Table, explain_errors
 
@@ -46,6 +46,9 @@ SPELLINGS = sorted(
 )
 """Cells that stand for a missing number."""
 
+MOST_ZIPPED = 1032
+"""How many bytes a byte of a gzip file can stand for."""
+
 ARROW_FROM = 1 << 19
 """Characters of a chunk below which the import of pyarrow would take longer than parsing it cell by cell."""
 
@@ -54,13 +57,26 @@ T = TypeVar("T")
 
 def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     """Open a file for reading bytes, unzipped where its name ends in .gz."""
-    return gzip.GzipFile(file) if file.suffix.lower() == ".gz" else file.open("rb")
+    if file.suffix.lower() != ".gz":
+        return file.open("rb")
+    with file.open("rb") as stream, gzip.GzipFile(file) as unzipped:
+        unzipped.peek(1)  # an error if it is no gzip file
+        size = file.stat().st_size
+        stream.seek(size - 4)
+        length = int.from_bytes(stream.read(), "little")  # unzipped, unless the file is truncated
+        check_expansion(file, 4 * length if length <= MOST_ZIPPED * size else 0)
+    return gzip.GzipFile(file)
 
 
-def read(file: Path, header: bool | None = None, labels: bool | None = None) -> Table:
-    """Read the table; its separator, header and row names are found from its first lines."""
+def read(
+    file: Path, header: bool | None = None, labels: bool | None = None, annotations: Sequence[str] = ()
+) -> Table:
+    """Read the table; its separator, header and row names are found from its first lines.
+
+    Columns named in ``annotations``, which may also be numbers and ranges such as 2-4, are kept apart.
+    """
     with explain_errors(file, "text"), _open_text(file) as text:
-        chunks = _read_chunks(file, text)
+        chunks = read_chunks(file, text)
         head: list[str] = []
         n_blank = 0  # lines before it
         for lines in chunks:
@@ -75,19 +91,57 @@ def read(file: Path, header: bool | None = None, labels: bool | None = None) -> 
         first = list(_take_some(rows, SAMPLE_CELLS, lambda row: len(row[1])))
         if not first:
             raise ReadError(f"{file} is empty: it has blank lines only")
-        sampled = [cells for _, cells in first]
+        aside, sampled = cells_of.set_aside(file, [cells for _, cells in first], annotations)
         layout = cells_of.find_layout(sampled, separator, header, labels)
+        if layout.header is None:  # the first line is data, not names
+            aside = {f"column {place + 1}": place for place in aside.values()}
         start = first[layout.above - 1][0] if layout.above else n_blank
-        parser = _Parser(file, layout, start)
+        parser = _Parser(file, layout, start, aside)
         parser.parse(chain([head[start - n_blank :]], chunks))
         return parser.make_table(tuple(cells_of.list_doubts(sampled, layout, header, labels)))
+
+
+def read_annotation(file: Path, column: str, row_names: Sequence[str] | None, n_rows: int) -> list[str]:
+    """Read a column of a text table about the rows of a matrix; empty text where it has none.
+
+    Names of rows are in its first column; where the matrix has none, the table must have a line for each of
+    its rows, in order.
+    """
+    if not file.is_file():
+        raise ReadError(f"{file} does not exist" if not file.exists() else f"{file} is a folder")
+    with explain_errors(file, "text"), _open_text(file) as text:
+        lines = [line for chunk in read_chunks(file, text) for line in chunk if line.strip()]
+    separator = max(cells_of.SEPARATORS, key=lambda each: lines[0].count(each) if lines else 0)
+    rows = [[cell.strip() for cell in cells] for _, cells in _split_lines(file, lines, separator)]
+    if not rows or column not in rows[0]:
+        listed = ", ".join(map(repr, rows[0][:12])) if rows else "none"
+        raise ReadError(f"{file} has no column {column!r}; its columns: {listed}")
+    shift = 1 if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1 else 0  # as R writes it
+    place = rows[0].index(column) + shift
+    values = [(cells[0], cells[place]) for cells in rows[1:] if len(cells) > place]
+    if row_names is None:
+        if len(values) != n_rows:
+            raise ReadError(f"{file} has {len(values)} lines for {n_rows} rows without names")
+        return [value for _, value in values]
+    known = dict(values)
+    if not known.keys() & set(row_names):
+        raise ReadError(
+            f"{file}: none of the names in its first column, such as {values[0][0]!r}, is the name of a row, "
+            f"such as {row_names[0]!r}"
+            if values
+            else f"{file} has no lines below its header"
+        )
+    return [known.get(name, "") for name in row_names]
 
 
 class _Parser:
     """The numbers and row names of a file below its header."""
 
-    def __init__(self, file: Path, layout: Layout, n_lines: int) -> None:
+    def __init__(self, file: Path, layout: Layout, n_lines: int, aside: dict[str, int]) -> None:
         self.file, self.layout = file, layout
+        self.aside = aside  # annotation columns and their places in a line
+        self.annotations: dict[str, list[str]] = {name: [] for name in aside}
+        self.marks: set[str] = set()  # decimal points or commas
         self.n_lines = n_lines  # so far
         self.blocks: list[Array] = []
         self.n_rows = 0
@@ -101,7 +155,7 @@ class _Parser:
             if not any(lines):  # blank
                 self.n_lines += len(lines)
                 continue
-            plain = _parse_plain(lines, self.layout)
+            plain = None if self.aside else _parse_plain(lines, self.layout)
             if plain is None:
                 self._parse_carefully(chain(lines, chain.from_iterable(chunks)))
                 return
@@ -124,34 +178,47 @@ class _Parser:
             self._add(X)
 
     def _parse_row(self, line: int, cells: list[str]) -> list[float]:
-        layout = self.layout
-        if layout.trailing and len(cells) == layout.width + 1 and cells_of.is_empty(cells[-1]):
+        layout, n_aside = self.layout, len(self.aside)
+        if layout.trailing and len(cells) == layout.width + n_aside + 1 and cells_of.is_empty(cells[-1]):
             cells = cells[:-1]
-        if len(cells) != layout.width:
+        if len(cells) != layout.width + n_aside:
             raise ReadError(
-                f"{self.file}, line {line}: {len(cells)} cells where {layout.width} are expected. "
+                f"{self.file}, line {line}: {len(cells)} cells where {layout.width + n_aside} are expected. "
                 "Every line needs the same number of cells."
             )
+        for name, place in self.aside.items():
+            self.annotations[name].append(cells[place].strip())
+        cells = cells_of.without(cells, self.aside.values())
         if layout.labelled:
             self.row_names.append(cells[0].strip())
             cells = cells[1:]
+        if layout.separator == DECIMAL_COMMA:
+            self._check_marks(line, cells)
         try:
             numbers = [float(cell) for cell in cells]
             if numbers and not math.isnan(sum(numbers)) and "_" not in "".join(cells):
                 return numbers
         except ValueError:
             pass
-        if layout.separator == DECIMAL_COMMA and all(any(p in cell for cell in cells) for p in ".,"):
-            raise ReadError(f"{self.file}, line {line}: both decimal points and decimal commas. Use one.")
         return [self._parse_cell(line, index, cell) for index, cell in enumerate(cells)]
+
+    def _check_marks(self, line: int, cells: list[str]) -> None:
+        """Refuse a file with decimal points and decimal commas, in which 1.234 may be a thousand or one."""
+        known = [cell for cell in cells if parse_number(cell, DECIMAL_COMMA) is not None]
+        self.marks |= {mark for mark in ".," if any(mark in cell for cell in known)}
+        if len(self.marks) > 1:
+            raise ReadError(
+                f"{self.file}, line {line}: both decimal points and decimal commas. Use one, and no "
+                "separator between thousands."
+            )
 
     def _parse_cell(self, line: int, index: int, cell: str) -> float:
         value = parse_number(cell, self.layout.separator)
         if value is None:
             shown = repr(cell if len(cell) <= 30 else f"{cell[:30]}...")
-            remedy = "Correct it, or remove that column."
+            remedy = f"Correct it, or leave that column out with --annotations {self._place(index)}."
             if cells_of.has_thousands(cell):
-                remedy = "Remove commas between thousands; write decimal points."
+                remedy = "Remove the separators between thousands."
                 if not self.n_rows and self.layout.header is None:
                     remedy += " If the line holds names, add --header."
             elif parse_number(cell, DECIMAL_COMMA) is not None:
@@ -169,7 +236,14 @@ class _Parser:
     def _name_column(self, index: int) -> str:
         names = self.layout.header
         name = f" ({names[index]})" if names and index < len(names) and names[index] else ""
-        return f"column {index + 1 + self.layout.labelled}{name}"
+        return f"column {self._place(index)}{name}"
+
+    def _place(self, index: int) -> int:
+        """The number of a column in the file, from 1."""
+        place = index + self.layout.labelled
+        for aside in sorted(self.aside.values()):
+            place += aside <= place
+        return place + 1
 
     def _add(self, X: Array, names: Iterable[str] = ()) -> None:
         self.blocks.append(X)
@@ -188,7 +262,10 @@ class _Parser:
             several = f"{self.n_missing} numbers are missing, the first"
             what = several if self.n_missing > 1 else "One number is missing,"
             notes.append(f"{what} at {self.first_missing}.")
-        return Table(X, self.row_names if self.layout.labelled else None, names, tuple(notes), doubts)
+        if self.aside:
+            notes.append(f"Annotation columns, which are not factorised: {', '.join(self.aside)}.")
+        rows = self.row_names if self.layout.labelled else None
+        return Table(X, rows, names, tuple(notes), doubts, self.annotations)
 
 
 # Plain lines: no quotes around numbers, the same number of cells in each
@@ -266,18 +343,22 @@ def _open_text(file: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_bytes(file), encoding, errors="autonmf-windows")
 
 
-def _read_chunks(file: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
+def read_chunks(file: Path, text: io.TextIOWrapper) -> Iterator[list[str]]:
     """Read lines, without their ends, in lists of about `CHUNK` characters."""
-    n_lines, rest = 0, ""
+    n_lines, n_read, rest = 0, 0, [""]
     while some := text.read(CHUNK):
-        *lines, rest = (rest + some).split("\n")
-        n_lines += len(lines)
-        if len(rest) > MAX_LINE:
-            raise ReadError(f"{file}, line {n_lines + 1} is longer than {MAX_LINE} characters")
+        n_read += len(some)
+        check_expansion(file, 4 * n_read)  # bytes, if all cells have one digit
+        *lines, last = some.split("\n")
         if lines:
+            lines[0] = "".join((*rest, lines[0]))
+            n_lines, rest = n_lines + len(lines), []
             yield lines
-    if rest:
-        yield [rest]
+        rest.append(last)
+        if n_read > MAX_LINE and sum(map(len, rest)) > MAX_LINE:
+            raise ReadError(f"{file}, line {n_lines + 1} is longer than {MAX_LINE} characters")
+    if any(rest):
+        yield ["".join(rest)]
 
 
 def _split_lines(file: Path, lines: Iterable[str], separator: str, n_before: int = 0) -> Iterator[Row]:

@@ -12,6 +12,7 @@
 #define total NAME(kl_total)
 #define fit_row NAME(kl_fit_row)
 #define add_change NAME(kl_add_change)
+#define add_and_sum NAME(kl_add_and_sum)
 #define step_weight NAME(kl_step_weight)
 #define find_growing NAME(kl_find_growing)
 #define find_large NAME(kl_find_large)
@@ -87,6 +88,39 @@ INLINE void add_change(ptrdiff_t length, const REAL *last, REAL change, REAL rea
     }
 }
 
+/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. Long rows take
+ * vectors as wide as the machine has, which short ones do not fill. */
+INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit,
+                        const REAL *restrict h, const REAL *restrict x, double *g, double *q)
+{
+    if (length >= LONG_ROW) {
+        REAL first = 0, second = 0;
+#pragma omp simd reduction(+ : first, second)
+        for (ptrdiff_t j = 0; j < length; j++) {
+            REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
+            now = now > least ? now : least;
+            fit[j] = now;
+            REAL share = h[j] / now, part = x[j] * share;
+            first += part;
+            second += part * share;
+        }
+        *g = first;
+        *q = second;
+    } else {
+        vector first = {0}, second = {0};
+        for (ptrdiff_t j = 0; j < length; j += LANES) {
+            vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
+            now = larger(now, reached * before + (REAL)TINY);
+            *(loose *)(fit + j) = now;
+            vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
+            first += part;
+            second += part * share;
+        }
+        *g = total(first);
+        *q = total(second);
+    }
+}
+
 /* The weight after one step, with g = sum x h / fit, q = sum x h^2 / fit^2 and the sum s of h. Where g > s,
  * Newton's step on 1/g(w) = 1/s, which never passes the minimum since 1/g is concave; where g < s, the minimum of
  * a majoriser that agrees to second order (docs/counts.md). Either lowers the loss. */
@@ -101,14 +135,15 @@ INLINE REAL step_weight(double old, double g, double q, double s)
     return (REAL)(new > FLOOR ? new : FLOOR);
 }
 
-/* Which weights that are SMALL have g > s, and will grow; ``ratio`` gets x / fit. */
-INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x,
-                              const REAL *fit, REAL *ratio, const double *s, const REAL *w, int32_t *growing)
+/* Which weights from ``start`` on that are SMALL have g > s, and will grow; ``ratio`` gets x / fit. */
+INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL *H, ptrdiff_t ld,
+                              const REAL *x, const REAL *fit, REAL *ratio, const double *s, const REAL *w,
+                              int32_t *growing)
 {
     ptrdiff_t count = 0;
     for (ptrdiff_t j = 0; j < length; j += LANES)
         *(loose *)(ratio + j) = *(const loose *)(x + j) / *(const loose *)(fit + j);
-    for (ptrdiff_t k = 0; k < r;) {
+    for (ptrdiff_t k = start; k < r;) {
         ptrdiff_t group[4], size = 0;
         for (; k < r && size < 4; k++)
             if (w[k] <= (REAL)SMALL && s[k] > 0)
@@ -131,37 +166,38 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrd
     return count;
 }
 
-/* The weights that are not SMALL. */
-INLINE ptrdiff_t find_large(ptrdiff_t r, const REAL *w, int32_t *large)
+/* The weights from ``start`` on that are not SMALL. */
+INLINE ptrdiff_t find_large(ptrdiff_t start, ptrdiff_t r, const REAL *w, int32_t *large)
 {
     ptrdiff_t count = 0;
-    for (ptrdiff_t k = 0; k < r; k++)
+    for (ptrdiff_t k = start; k < r; k++)
         if (w[k] > (REAL)SMALL)
             large[count++] = (int32_t)k;
     return count;
 }
 
-/* Scalar coordinate descent on w, at most ``sweeps`` times over w: until one moves less than ``tol`` of the fit. x
- * is zero beyond its entries; ``ratio`` has room for ``length`` numbers, ``order`` for r.
+/* Scalar coordinate descent on the weights from ``start`` on, at most ``sweeps`` times over them: until one moves
+ * less than ``tol`` of the fit. x is zero beyond its entries; ``ratio`` has room for ``length`` numbers, ``order``
+ * for r.
  *
  * Most weights of counts are as small as they can be, and stay there while g <= s. The others are updated first;
  * then one pass without a division finds the small ones that will grow. As they do, the fit grows and every other g
  * falls, so that this pass overlooks none. Further sweeps leave the small ones alone, unless ``tol`` is to be met. */
-INLINE void sweep_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x, REAL *fit,
-                      REAL *ratio, const double *s, REAL *w, int32_t *order, int sweeps, double tol)
+INLINE void sweep_row(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x,
+                      REAL *fit, REAL *ratio, const double *s, REAL *w, int32_t *order, int sweeps, double tol)
 {
     REAL change = 0, reached = 0;
     const REAL *last = H;
     for (int sweep = 0; sweep < sweeps; sweep++) {
         double moved = 0, size = 0;
-        ptrdiff_t count = find_large(r, w, order);
+        ptrdiff_t count = find_large(start, r, w, order);
         int searched = sweep > 0 && !(tol > 0);
         for (ptrdiff_t i = 0;; i++) {
             if (i == count && !searched) {
                 if (change != 0)
                     add_change(length, last, change, reached, fit);
                 change = 0;
-                count = find_growing(length, r, H, ld, x, fit, ratio, s, w, order);
+                count = find_growing(length, start, r, H, ld, x, fit, ratio, s, w, order);
                 searched = 1;
                 i = 0;
             }
@@ -169,25 +205,9 @@ INLINE void sweep_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld
                 break;
             ptrdiff_t k = order[i];
             const REAL *h = H + k * ld;
-            vector first = {0}, second = {0};
-            if (change != 0) {
-                for (ptrdiff_t j = 0; j < length; j += LANES) {
-                    vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-                    now = larger(now, reached * before + (REAL)TINY);
-                    *(loose *)(fit + j) = now;
-                    vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
-                    first += part;
-                    second += part * share;
-                }
-            } else {
-                for (ptrdiff_t j = 0; j < length; j += LANES) {
-                    vector share = *(const loose *)(h + j) / *(loose *)(fit + j);
-                    vector part = *(const loose *)(x + j) * share;
-                    first += part;
-                    second += part * share;
-                }
-            }
-            reached = step_weight(w[k], total(first), total(second), s[k]);
+            double g, q;
+            add_and_sum(length, last, change, reached, fit, h, x, &g, &q);
+            reached = step_weight(w[k], g, q, s[k]);
             change = reached - w[k];
             w[k] = reached;
             last = h;
@@ -269,14 +289,14 @@ INLINE void gather_row(ptrdiff_t count, ptrdiff_t length, ptrdiff_t width, const
     memset(x + count, 0, (length - count) * sizeof(REAL));
 }
 
-/* Rows of a sparse X: sweeps over their weights W (n x r, its columns ``apart`` numbers apart), in place; with none
- * W is only read. Returns the sum of x log(x / fit) - x after them, or NaN if there is no memory for one row;
- * ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and ``width`` numbers long, a multiple of LANES; the
- * sums of row i begin at sums + i * stride. */
+/* Rows of a sparse X: sweeps over their weights W (n x r, its columns ``apart`` numbers apart), in place, from
+ * column ``first`` on; with none W is only read. Returns the sum of x log(x / fit) - x after them, or NaN if there
+ * is no memory for one row; ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and ``width`` numbers
+ * long, a multiple of LANES; the sums of row i begin at sums + i * stride. */
 MULTIVERSION double NAME(kl_sparse)(
     ptrdiff_t n, ptrdiff_t r, const int64_t *starts, const int32_t *columns, const REAL *values, const REAL *H,
     ptrdiff_t width, const double *sums, ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol,
-    REAL *ratio)
+    REAL *ratio, ptrdiff_t first)
 {
     ptrdiff_t longest = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -293,7 +313,7 @@ MULTIVERSION double NAME(kl_sparse)(
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t start = starts[i], count = starts[i + 1] - start, length = WHOLE(count);
         if (count == 0) { /* an empty row has no weights */
-            for (ptrdiff_t k = 0; sweeps && k < r; k++)
+            for (ptrdiff_t k = first; sweeps && k < r; k++)
                 W[k * apart + i] = 0;
             continue;
         }
@@ -301,12 +321,12 @@ MULTIVERSION double NAME(kl_sparse)(
             w[k] = W[k * apart + i];
         gather_row(count, length, width, columns + start, values + start, H, gathered, x);
         fit_row(length, r, gathered, length, w, fit);
-        sweep_row(length, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
+        sweep_row(length, first, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
         loss += row_loss(length, x, fit);
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < count; j++)
                 ratio[start + j] = x[j] / fit[j];
-        for (ptrdiff_t k = 0; sweeps && k < r; k++)
+        for (ptrdiff_t k = first; sweeps && k < r; k++)
             W[k * apart + i] = w[k];
     }
     free(gathered);
@@ -317,7 +337,7 @@ MULTIVERSION double NAME(kl_sparse)(
  * zero beyond their m numbers. */
 MULTIVERSION double NAME(kl_dense)(
     ptrdiff_t n, ptrdiff_t m, ptrdiff_t r, const REAL *X, const REAL *H, ptrdiff_t ld, const double *sums,
-    ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol, REAL *ratio)
+    ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol, REAL *ratio, ptrdiff_t first)
 {
     ptrdiff_t length = WHOLE(m);
     size_t room = (3 * length + r) * sizeof(REAL) + r * sizeof(int32_t);
@@ -335,19 +355,19 @@ MULTIVERSION double NAME(kl_dense)(
             empty &= x[j] == 0;
         }
         for (ptrdiff_t k = 0; k < r; k++) {
-            if (empty && sweeps)
+            if (empty && sweeps && k >= first)
                 W[k * apart + i] = 0;
             w[k] = W[k * apart + i];
         }
         if (empty && sweeps)
             continue;
         fit_row(length, r, H, ld, w, fit);
-        sweep_row(length, r, H, ld, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
+        sweep_row(length, first, r, H, ld, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
         loss += row_loss(length, x, fit);
         if (ratio != NULL)
             for (ptrdiff_t j = 0; j < m; j++)
                 ratio[i * m + j] = x[j] / fit[j];
-        for (ptrdiff_t k = 0; sweeps && k < r; k++)
+        for (ptrdiff_t k = first; sweeps && k < r; k++)
             W[k * apart + i] = w[k];
     }
     free(x);
@@ -388,6 +408,7 @@ MULTIVERSION void NAME(kl_pairs)(
 #undef total
 #undef fit_row
 #undef add_change
+#undef add_and_sum
 #undef step_weight
 #undef find_growing
 #undef find_large

@@ -21,6 +21,7 @@
 #endif
 
 #define VECTOR_BYTES 32 /* as wide as AVX2; wider vectors are no faster, and slow without AVX-512 */
+#define LONG_ROW 512 /* entries from which wider vectors pay */
 #define VECTORS 10 /* accumulators of one block column: they fit sixteen registers */
 #define PANEL 8 /* vectors of a row that a sparse product sums at a time */
 #define BLOCK_BYTES (VECTOR_BYTES * VECTORS)

@@ -30,7 +30,7 @@ _library.vector_unit.restype = ctypes.c_char_p
 VECTOR_UNIT: str = _library.vector_unit().decode()
 
 _size, _pointer, _int, _double = ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_double
-_OF_SWEEPS = [_pointer, _size, _pointer, _size, _pointer, _size, _int, _double, _pointer]
+_OF_SWEEPS = [_pointer, _size, _pointer, _size, _pointer, _size, _int, _double, _pointer, _size]
 _ARGUMENTS = {
     "csr_times": [_size] * 3 + [_pointer] * 5,
     "csr_transposed_times": [_size] * 3 + [_pointer] * 5,
@@ -116,7 +116,14 @@ def _step(name: str, block: Array, product: Array, gram: Array, *args: Any) -> N
 
 
 def kl_sweeps(
-    X: Any, other: Array, sums: Array, block: Array, sweeps: int, tol: float = 0.0, ratio: Array | None = None
+    X: Any,
+    other: Array,
+    sums: Array,
+    block: Array,
+    sweeps: int,
+    tol: float = 0.0,
+    ratio: Array | None = None,
+    first: int = 0,
 ) -> float:
     """See `autonmf.kernels.reference.kl_sweeps`. ``other`` must come from `pad_rows`."""
     (n, rank), dtype = block.shape, block.dtype
@@ -135,9 +142,12 @@ def kl_sweeps(
     sums = np.ascontiguousarray(sums, dtype=np.float64)
     if sums.shape not in ((rank,), (n, rank)):
         raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
+    if not 0 <= first <= rank:
+        raise ValueError(f"the block has {rank} components, the first to be updated cannot be {first}")
     stride = m if dense else other.shape[1]
     block_stride = block.strides[1] // dtype.itemsize
-    factors = (other, stride, sums, rank if sums.ndim == 2 else 0, block, block_stride, sweeps, tol, ratio)
+    sums_stride = rank if sums.ndim == 2 else 0
+    factors = (other, stride, sums, sums_stride, block, block_stride, sweeps, tol, ratio, first)
     if dense:
         loss = _call("kl_dense", dtype, n, X.shape[1], rank, np.ascontiguousarray(X), *factors)
     else:

@@ -73,9 +73,18 @@ SMALL = {dtype: 1e3 * floor for dtype, floor in FLOOR.items()}
 
 
 def kl_sweeps(
-    X: Any, other: Array, sums: Array, block: Array, sweeps: int, tol: float = 0.0, ratio: Array | None = None
+    X: Any,
+    other: Array,
+    sums: Array,
+    block: Array,
+    sweeps: int,
+    tol: float = 0.0,
+    ratio: Array | None = None,
+    first: int = 0,
 ) -> float:
     r"""Coordinate descent on the Kullback-Leibler loss over each column of B in turn, in place.
+
+    Columns before ``first`` stay as they are.
 
     The loss of a row x with the fit :math:`\lambda = \sum_k w_k h_k` is
     :math:`\sum_j x_j\log(x_j/\lambda_j) - x_j + \sum_k w_k s_k`, with the sums s of the other factor's
@@ -88,7 +97,7 @@ def kl_sweeps(
     and neither step raises the loss (docs/counts.md). Each sweep begins with the weights that are not small.
     The first one, and every one where ``tol`` is to be met, then goes on to the small ones with g > s, which
     alone will grow. Sweeps over a row end when one moves less than ``tol`` of its fit. Rows without entries
-    get weights of zero.
+    get weights of zero, apart from those that stay.
 
     Returns
     -------
@@ -103,10 +112,10 @@ def kl_sweeps(
     moving = np.ones(len(block), dtype=bool)
     for sweep in range(sweeps):
         moved, size = np.zeros(len(block)), np.zeros(len(block))
-        for first in (True, False) if sweep == 0 or tol > 0 else (True,):
+        for large in (True, False) if sweep == 0 or tol > 0 else (True,):
             small = block <= SMALL[dtype]
-            growing = ~small if first else small & (sums > 0) & ((dense / fit) @ other > sums)
-            for k in np.flatnonzero(growing.any(axis=0)):
+            growing = ~small if large else small & (sums > 0) & ((dense / fit) @ other > sums)
+            for k in first + np.flatnonzero(growing[:, first:].any(axis=0)):
                 part = other[:, k] / fit
                 g = np.sum(dense * part, axis=1, dtype=np.float64)
                 q = np.sum(dense * part * part, axis=1, dtype=np.float64)
@@ -126,7 +135,7 @@ def kl_sweeps(
         if not moving.any():
             break
     if sweeps:
-        block[~dense.any(axis=1)] = 0.0
+        block[~dense.any(axis=1), first:] = 0.0
     quotient = dense / fit
     if ratio is not None:
         rows, columns = (

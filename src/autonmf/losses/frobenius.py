@@ -36,7 +36,7 @@ from autonmf.data.factors import (
     take_columns,
 )
 from autonmf.data.scaling import as_single
-from autonmf.losses.protocol import Projection
+from autonmf.losses.protocol import NONE, Projection
 from autonmf.model.components import (
     Merger,
     balance,
@@ -71,6 +71,7 @@ class Problem:
     mu: float = MU  # weight of the squared norms
     lam: float = 0.0  # price of a nonzero column
     delta: float = 1e-6  # what a step size γ adds to its Lipschitz constant
+    n_fixed: int = 0  # the first columns of V, known components, stay as they are
 
     @property
     def squared_norm(self) -> float:
@@ -143,11 +144,11 @@ class FrobeniusState:
         XV = self.lazy_XV.value
         U = persist(map_rows(_sweep, self.U, XV, self.gram_V, problem.mu, count))
         XtU, gram_U = problem.data.completed_at(U, self.V).left(U), gram(U)
-        V = _sweep(self.V, XtU, gram_U, problem.mu, count)
+        V = _sweep_free(self.V, XtU, gram_U, problem.mu, count, problem.n_fixed)
         return FrobeniusState.at(problem, U, V, XtU=XtU, gram_U=gram_U).compact()
 
     def merge(self) -> FrobeniusState:
-        return self.apply_merger(find_cheapest_merger(self.gram_U, self.gram_V))
+        return self.apply_merger(find_cheapest_merger(self.gram_U, self.gram_V, self.problem.n_fixed))
 
     def apply_merger(self, merger: Merger) -> FrobeniusState:
         """Two components as one, at rest."""
@@ -174,6 +175,7 @@ class FrobeniusState:
     def balance(self) -> FrobeniusState:
         norms_U, norms_V = np.sqrt(self.gram_U.diagonal()), np.sqrt(self.gram_V.diagonal())
         scales = balancing_scales(norms_U, norms_V)
+        scales[: self.problem.n_fixed] = 1.0
         return self._transform(
             partial(scale_columns, scales=scales), partial(scale_columns, scales=inverse_scales(scales))
         )
@@ -183,7 +185,7 @@ class FrobeniusState:
         squares_U, squares_V = self.gram_U.diagonal(), self.gram_V.diagonal()
         if squares_U.all():
             return self
-        return self.select((squares_U > 0) | (squares_V > 0))
+        return self.select((squares_U > 0) | (squares_V > 0) | self._is_fixed)
 
     def grow(self) -> FrobeniusState:
         r"""With a component :math:`p q^\top/\|p\|^2`, where p = (Rw)₊ and q = (Rᵀp)₊ for the residual R.
@@ -233,11 +235,16 @@ class FrobeniusState:
             else Lazy(partial(_multiply_right, self.problem.data, U, V)),
         )  # fmt: skip
 
+    @property
+    def _is_fixed(self) -> Array:
+        """Which components are known: these are kept even where U is zero."""
+        return np.arange(len(self.gram_U)) < self.problem.n_fixed
+
     @cached_property
     def rank(self) -> int:
-        """Number of nonzero columns, the smaller of the two factors'."""
+        """Number of nonzero columns, the smaller of the two factors'; known components always count."""
         return min(
-            int(np.count_nonzero(self.gram_U.diagonal())),
+            int(np.count_nonzero(self.gram_U.diagonal() + self._is_fixed)),
             int(np.count_nonzero(self.gram_V.diagonal())),
         )
 
@@ -322,17 +329,20 @@ class Frobenius:
             return Dense(data.X.astype(np.float32))
         return as_single(data) if single else data
 
-    def pose(self, prepared: Data, **constants: float) -> Problem:
+    def pose(self, prepared: Data, **constants: Any) -> Problem:
         """Eq. (1) with the given μ and δ."""
         return Problem(prepared, **constants)
 
-    def initialize(self, data: Data, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
+    def initialize(
+        self, data: Data, rank: int, init: str, rng: np.random.Generator, fixed: Array = NONE
+    ) -> tuple[Any, Array]:
         """Initial factors by name, balanced and scaled to their least-squares fit."""
         U, V = draw_factors(data, rank, init, rng)
+        V[:, : fixed.shape[1]] = fixed
         fitted = float(np.sum(gram(U) * gram(V), dtype=np.float64))
         if fitted > 0:
             U = scale_columns(U, np.asarray(dot(U, data.right(V)) / fitted, dtype=U.dtype))
-        U, V = balance(U, V)
+        U, V = balance(U, V, n_fixed=fixed.shape[1])
         return as_factor(U), as_factor(V)
 
     def rank_one(self, data: Data) -> tuple[Any, Array, float]:
@@ -436,6 +446,17 @@ def _sweep(block: Array, product: Array, gram: Array, mu: float, count: int) -> 
 
     each(sweep, row_blocks(block.shape))
     return block
+
+
+def _sweep_free(V: Array, XtU: Array, gram_U: Array, mu: float, count: int, n_fixed: int) -> Array:
+    """Sweeps over the columns of V from ``n_fixed`` on: HALS on what the known components leave of X."""
+    if n_fixed == 0:
+        return _sweep(V, XtU, gram_U, mu, count)
+    V = np.array(V, order="F")
+    if n_fixed < V.shape[1]:
+        product = XtU[:, n_fixed:] - V[:, :n_fixed] @ gram_U[:n_fixed, n_fixed:]
+        kernels.hals_sweeps(V[:, n_fixed:], product, gram_U[n_fixed:, n_fixed:], mu, count)
+    return V
 
 
 def _positive_residual(product: Array, block: Array, coefficients: Array) -> Array:

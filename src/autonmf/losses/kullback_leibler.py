@@ -35,7 +35,7 @@ from autonmf.data.factors import (
     take_columns,
 )
 from autonmf.data.protocol import as_array, is_sparse, row_blocks
-from autonmf.losses.protocol import Projection, Reweighing
+from autonmf.losses.protocol import NONE, Projection, Reweighing
 from autonmf.model.components import split_strongest
 from autonmf.model.initial import draw_factors
 
@@ -81,6 +81,7 @@ class CountProblem:
     row_sums: Any  # n x 1
     column_sums: Array  # m x 1
     constant: float  # what weights add to the loss, whatever the fit
+    n_fixed: int = 0  # the first columns of V, known components, stay as they are
 
     @staticmethod
     def of(data: Data, dtype: Any) -> CountProblem:
@@ -190,7 +191,7 @@ class CountState:
             return self._sweep_plainly(count, START, 1.0)
         U, _ = _sweep(problem.rows, self.U, before.V_ahead, count)
         U_ahead = _extrapolate(U, before.U, before.beta)
-        V, loss = _sweep(problem.columns, before.V_ahead, U_ahead, count)
+        V, loss = _sweep(problem.columns, before.V_ahead, U_ahead, count, problem.n_fixed)
         loss += problem.constant
         if not loss <= best:
             return self._sweep_plainly(count, before.beta / SHRINK, before.beta)
@@ -202,7 +203,7 @@ class CountState:
         problem = self.problem
         assert problem.columns is not None
         U, _ = _sweep(problem.rows, self.U, self.V, count)
-        V, loss = _sweep(problem.columns, self.V, U, count)
+        V, loss = _sweep(problem.columns, self.V, U, count, problem.n_fixed)
         loss += problem.constant
         if self.known_loss is not None and loss > self.known_loss:  # by rounding: there is nothing to gain
             return replace(self, momentum=None)
@@ -218,6 +219,8 @@ class CountState:
             return replace(self, momentum=None)._sweep_rows(count, max(1.0, before.beta / SHRINK))
         power = power if before is None else min(GROWTH * before.beta, LARGEST_POWER)
         U, (plain, ahead) = persist(U), (_step_V(V, parts, power) for power in (1.0, power))
+        for stepped in (plain, ahead):
+            self._keep_known(stepped)
         momentum = Momentum(U, plain, ahead, power, 1.0)
         return replace(self, U=U, V=plain, known_loss=loss, is_bound=True, momentum=momentum)
 
@@ -227,16 +230,29 @@ class CountState:
         U = persist(rows.map_blocks(_multiply_block, self.U, given)[0])
         parts, m = rows.map_blocks(_sweep_and_sum_block, U, given, 0)[1], len(self.V)
         V = np.asfortranarray(self.V * _quotient(parts[:m], parts[m : 2 * m]), dtype=self.V.dtype)
+        self._keep_known(V)
         return CountState(self.problem, U, V)
+
+    def _keep_known(self, V: Array) -> None:
+        """Undo a step on V where its columns are known, in place."""
+        known = slice(0, self.problem.n_fixed)
+        V[:, known] = self.V[:, known]
 
     def merge(self) -> CountState:
         """The two components whose merger costs least, as one.
 
         w = w_j|h_j| + w_k|h_k| and h = (|w_j|h_j + |w_k|h_k)/(s_j + s_k), with s = |w||h|, keep the sums of
-        rows and columns that the two components have together. Both get the same sum.
+        rows and columns that the two components have together. Both get the same sum. If h_j is known it
+        stays, and w = w_j + w_k|h_k|/|h_j|.
         """
         a, b = _sums(self.U), _sums(self.V)
         j, k = self.cheapest_pair()
+        if j < self.problem.n_fixed:
+            others = np.arange(self.rank) != k
+            taken = np.eye(self.rank)
+            taken[k, j] = b[k] / b[j]
+            U = map_rows(partial(_mix, mixing=taken[:, others]), self.U)
+            return CountState(self.problem, persist(U), take_columns(self.V, others))
         root = float(np.sqrt(a[j] * b[j] + a[k] * b[k])) or 1.0
         keep = [i for i in range(self.rank) if i not in (j, k)]
         U = _merge_columns(self.U, keep, j, k, b[j] / root, b[k] / root)
@@ -247,6 +263,8 @@ class CountState:
         """The pair whose merger raises the loss least, by `merger_costs`."""
         costs = self.merger_costs()
         np.fill_diagonal(costs, np.inf)
+        n_fixed = self.problem.n_fixed
+        costs[:n_fixed, :n_fixed] = np.inf
         j, k = np.unravel_index(int(np.argmin(costs)), costs.shape)
         return int(j), int(k)
 
@@ -254,10 +272,12 @@ class CountState:
         r"""Estimates :math:`AB/(A+B)` of what the merger of every pair costs.
 
         A is the second-order expansion of the loss between the two components and their merger. B is the same
-        in the metric of the best fit of rank one, which knows what the other components explain.
+        in the metric of the best fit of rank one, which knows what the other components explain. Where one of
+        them, j, is known, it takes over the rows of the other: they differ by :math:`s_k p_k(q_k-q_j)^\top`.
         """
-        a, b = (np.maximum(_sums(factor), np.finfo(np.float64).tiny) for factor in (self.U, self.V))
-        s = a * b
+        tiny, n_fixed = np.finfo(np.float64).tiny, self.problem.n_fixed
+        a, b = (np.maximum(_sums(factor), tiny) for factor in (self.U, self.V))
+        s = np.maximum(a * b, tiny)
         P = scale_columns(self.U, (1.0 / a).astype(self.V.dtype))
         Q = scale_columns(self.V, (1.0 / b).astype(self.V.dtype))
         together = np.add.outer(s, s)
@@ -266,8 +286,15 @@ class CountState:
         own = 0.5 * together * part**2 * pairs_P * pairs_Q
         gram_P = sum_rows(_gram_over, P, self.problem.row_sums)
         gram_Q = _gram_over(Q, self.problem.column_sums)
-        shared = 0.5 * self.problem.total * (part * together) ** 2 * _distances(gram_P) * _distances(gram_Q)
-        return np.asarray(own * shared / np.maximum(own + shared, np.finfo(np.float64).tiny))
+        distances_Q = _distances(gram_Q)
+        shared = 0.5 * self.problem.total * (part * together) ** 2 * _distances(gram_P) * distances_Q
+        if n_fixed:
+            first = s[:n_fixed, None] / together[:n_fixed]
+            taken = 0.5 * s**2 / together[:n_fixed] * (1.0 + first**2 * pairs_P[:n_fixed]) * pairs_Q[:n_fixed]
+            own[:n_fixed], own[:, :n_fixed] = taken, taken.T
+            taken = 0.5 * self.problem.total * s**2 * gram_P.diagonal() * distances_Q[:n_fixed]
+            shared[:n_fixed], shared[:, :n_fixed] = taken, taken.T
+        return np.asarray(own * shared / np.maximum(own + shared, tiny))
 
     def grow(self) -> CountState:
         """With one more component, which the next sweep over V makes lower the loss.
@@ -286,7 +313,7 @@ class CountState:
         V = append_column(self.V, np.zeros((len(self.V), 1), dtype=self.V.dtype))
         U = persist(append_column(self.U, p))
         if self.problem.columns is not None:
-            V, loss = _sweep(self.problem.columns, V, U, 1)
+            V, loss = _sweep(self.problem.columns, V, U, 1, self.problem.n_fixed)
             return CountState(self.problem, U, V, loss + self.problem.constant).balance()
         V[:, -1] = self.column_share
         return CountState(self.problem, U, V).multiply().balance()
@@ -304,11 +331,13 @@ class CountState:
         """Paired columns of equal sum, at rest."""
         a, b = _sums(self.U), _sums(self.V)
         scales = np.sqrt(np.divide(b, a, out=np.ones_like(a), where=(a > 0) & (b > 0))).astype(self.V.dtype)
+        scales[: self.problem.n_fixed] = 1.0
         U, V = scale_columns(self.U, scales), np.asfortranarray(self.V / scales)
         return replace(self, U=as_factor(U), V=V, momentum=None)
 
     def compact(self) -> CountState:
         keep = (_sums(self.U) > 0) & (_sums(self.V) > 0)
+        keep[: self.problem.n_fixed] = True
         if keep.all():
             return self
         return CountState(self.problem, take_columns(self.U, keep), take_columns(self.V, keep))
@@ -332,17 +361,25 @@ class KullbackLeibler:
     def prepare(self, data: Data, *, single: bool) -> CountProblem:
         return CountProblem.of(data, np.float32 if single else np.float64)
 
-    def pose(self, prepared: CountProblem, **constants: float) -> CountProblem:
+    def pose(self, prepared: CountProblem, **constants: Any) -> CountProblem:
         """The problem; there is neither μ nor λ."""
-        return prepared
+        n_fixed = int(constants.get("n_fixed", 0))
+        return prepared if prepared.n_fixed == n_fixed else replace(prepared, n_fixed=n_fixed)
 
     def initialize(
-        self, prepared: CountProblem, rank: int, init: str, rng: np.random.Generator
+        self,
+        prepared: CountProblem,
+        rank: int,
+        init: str,
+        rng: np.random.Generator,
+        fixed: Array = NONE,
     ) -> tuple[Any, Array]:
         """Factors whose fit has about the sums of X, after a few multiplicative steps."""
+        prepared = self.pose(prepared, n_fixed=fixed.shape[1])
         U, V = draw_factors(prepared.data, rank, init, rng)
         if init == "random":
             U, V = map_rows(_spread_sums, U, prepared.row_sums), _spread_sums(V, prepared.column_sums)
+        V[:, : fixed.shape[1]] = fixed
         state = CountState(prepared, as_factor(U, prepared.dtype), as_factor(V, prepared.dtype))
         fitted = float(_sums(state.U) @ _sums(state.V))
         if fitted > 0:
@@ -441,11 +478,12 @@ class Given:
         return np.asarray(weights.astype(self.factor.dtype, copy=False) @ self.factor)
 
     def sweep(
-        self, X: Any, weights: Array | None, U: Array, count: int, tol: float = 0.0, ratio: Any = None
-    ) -> float:
+        self, X: Any, weights: Array | None, U: Array, count: int, tol: float = 0.0, ratio: Any = None,
+        first: int = 0,
+    ) -> float:  # fmt: skip
         """Sweeps over U, in place; the loss after them without its constant. ``ratio`` gets x/λ."""
         sums, padded = self.sums_of(weights), self.for_sparse if is_sparse(X) else self.for_dense
-        loss = kernels.kl_sweeps(X, padded, sums, U, count, tol, ratio)
+        loss = kernels.kl_sweeps(X, padded, sums, U, count, tol, ratio, first)
         return loss + float(_column_sums(U) @ sums if sums.ndim == 1 else np.sum(U * sums, dtype=np.float64))
 
     def divide(self, X: Any, weights: Array | None, U: Array, count: int = 0) -> tuple[float, Any]:
@@ -457,15 +495,15 @@ class Given:
         return loss, entries
 
 
-def _sweep(data: Any, block: Array, other: Array, count: int) -> tuple[Array, float]:
-    """Sweeps over one factor, and the loss after them, without its constant."""
+def _sweep(data: Any, block: Array, other: Array, count: int, first: int = 0) -> tuple[Array, float]:
+    """Sweeps over one factor from its column ``first`` on, and the loss after them, without its constant."""
     updated = np.array(block, order="F")
-    return updated, float(data.map_blocks(_sweep_block, updated, Given(other), count)[1])
+    return updated, float(data.map_blocks(_sweep_block, updated, Given(other), count, first)[1])
 
 
-def _sweep_block(block: Block, U: Array, given: Given, count: int) -> tuple[None, float]:
+def _sweep_block(block: Block, U: Array, given: Given, count: int, first: int = 0) -> tuple[None, float]:
     """Sweeps over U in place, and the loss after them."""
-    return None, given.sweep(*_read_counts(block, U.dtype), U, count)
+    return None, given.sweep(*_read_counts(block, U.dtype), U, count, first=first)
 
 
 def _sweep_and_sum_block(block: Block, U: Array, given: Given, count: int) -> tuple[Array, Array]:

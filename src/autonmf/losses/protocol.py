@@ -13,6 +13,9 @@ import numpy as np
 from autonmf._types import Array, Lazy
 from autonmf.data import Data, Scaling
 
+NONE = np.zeros((1, 0))
+"""No known components; it may stand in for an array with any number of rows, as NumPy broadcasts it."""
+
 
 class Projection(NamedTuple):
     """Nonnegative weights of given components, and the loss that they leave."""
@@ -113,11 +116,13 @@ class Loss(Protocol):
     def prepare(self, data: Data, *, single: bool) -> Any:
         """X as the iterates read it, in single precision if that will do."""
 
-    def pose(self, prepared: Any, **constants: float) -> Any:
-        """The problem that iterates solve: `Posed`."""
+    def pose(self, prepared: Any, **constants: Any) -> Any:
+        """The problem that iterates solve: `Posed`. The first ``n_fixed`` columns of V stay as they are."""
 
-    def initialize(self, prepared: Any, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
-        """Initial factors by name, balanced and of the scale of X."""
+    def initialize(
+        self, prepared: Any, rank: int, init: str, rng: np.random.Generator, fixed: Array = NONE
+    ) -> tuple[Any, Array]:
+        """Initial factors by name, balanced and of the scale of X; ``fixed`` are the first columns of V."""
 
     def rank_one(self, data: Data) -> tuple[Any, Array, float]:
         """The best factors of rank one, and their loss."""

@@ -39,11 +39,17 @@ def inverse_scales(scales: Array) -> Array:
     return np.divide(1.0, scales, out=np.zeros_like(scales), where=scales > 0)
 
 
-def balance(U: Any, V: Any, *, sort: bool = False) -> tuple[Any, Any]:
-    """Equalise the norms of paired columns, by decreasing ‖U_j‖‖V_j‖ if asked; U Vᵀ does not change."""
+def balance(U: Any, V: Any, *, sort: bool = False, n_fixed: int = 0) -> tuple[Any, Any]:
+    """Equalise the norms of paired columns, by decreasing ‖U_j‖‖V_j‖ if asked; U Vᵀ does not change.
+
+    The first ``n_fixed`` components stay as they are, and where they are.
+    """
     norms_U, norms_V = column_norms(U), column_norms(V)
     scales = balancing_scales(norms_U, norms_V)
-    order = np.argsort(-(norms_U * norms_V), kind="stable") if sort else np.arange(len(scales))
+    scales[:n_fixed] = 1.0
+    energies = norms_U * norms_V
+    energies[:n_fixed] = np.inf
+    order = np.argsort(-energies, kind="stable") if sort else np.arange(len(scales))
     return take_columns(U, order, scales), take_columns(V, order, inverse_scales(scales))
 
 
@@ -63,15 +69,21 @@ class Merger(NamedTuple):
     b: Array
 
 
-def merging_costs(gram_U: Array, gram_V: Array) -> Array:
-    """½σ₂² of every pair of components, infinite on the diagonal; r x r."""
+def merging_costs(gram_U: Array, gram_V: Array, n_fixed: int = 0) -> Array:
+    r"""½σ₂² of every pair of components, infinite on the diagonal; r x r.
+
+    The first ``n_fixed`` columns of V are known. Two of them are never merged. A component k that is merged
+    into a known one j is dropped, after which j takes over what it can: this costs
+    :math:`\tfrac12\|u_k\|^2(\|v_k\|^2 - \langle v_j, v_k\rangle^2/\|v_j\|^2)`.
+    """
     gram_U, gram_V = gram_U.astype(np.float64), gram_V.astype(np.float64)
     squares_U, squares_V = gram_U.diagonal(), gram_V.diagonal()
     energies = squares_U * squares_V
     trace = energies[:, None] + energies
     trace += 2.0 * gram_U * gram_V
     determinant = _determinants(gram_U, squares_U)
-    determinant *= _determinants(gram_V, squares_V)
+    determinants_V = _determinants(gram_V, squares_V)
+    determinant *= determinants_V
     # The smaller root of x² - trace·x + determinant, in the form that does not cancel.
     root = np.square(trace)
     root -= 4.0 * determinant
@@ -79,13 +91,21 @@ def merging_costs(gram_U: Array, gram_V: Array) -> Array:
     root += trace
     determinant /= np.maximum(root, SMALLEST, out=root)
     determinant.flat[:: len(determinant) + 1] = np.inf
+    if n_fixed:
+        squares = np.maximum(squares_V[:n_fixed, None], SMALLEST)
+        dropped = 0.5 * squares_U * determinants_V[:n_fixed] / squares
+        dropped[:, :n_fixed] = np.inf
+        determinant[:n_fixed], determinant[:, :n_fixed] = dropped, dropped.T
     return determinant
 
 
-def find_cheapest_merger(gram_U: Array, gram_V: Array) -> Merger:
-    """The pair of components whose sum is nearest to rank one, and how to merge them; balanced."""
-    costs = merging_costs(gram_U, gram_V)
+def find_cheapest_merger(gram_U: Array, gram_V: Array, n_fixed: int = 0) -> Merger:
+    """The pair of components whose merger costs least, and how to merge them; balanced."""
+    costs = merging_costs(gram_U, gram_V, n_fixed)
     kept, gone = sorted(divmod(int(np.argmin(costs)), len(costs)))  # rounding must not decide the order
+    if kept < n_fixed:
+        taken = float(gram_V[kept, gone]) / max(float(gram_V[kept, kept]), SMALLEST)
+        return Merger(kept, gone, np.array([1.0, taken]), np.array([1.0, 0.0]))
     U, V = (_Pair.of(products, kept, gone) for products in (gram_U, gram_V))
     a, value = _leading(V, U)
     if not value > 0:  # both components have vanished

@@ -1,15 +1,16 @@
 """Solutions along increasing λ: every rank from an upper bound down to one."""
 
-from autonmf.path.checkpoint import open_checkpoint
+from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
-from autonmf.path.search import SearchResult, project_rows, rank_path, search, walk_view
+from autonmf.path.search import SearchResult, find_known, project_rows, rank_path, search
 from autonmf.path.tree import ComponentTree
 from autonmf.path.view import View, prepare
 
 __all__ = [
     "ENGINES",
     "GRIDS",
+    "Checkpoint",
     "ComponentTree",
     "Evidence",
     "PathOptions",
@@ -20,11 +21,11 @@ __all__ = [
     "View",
     "Visit",
     "default_max_rank",
+    "find_known",
     "find_loss",
     "open_checkpoint",
     "prepare",
     "project_rows",
     "rank_path",
     "search",
-    "walk_view",
 ]

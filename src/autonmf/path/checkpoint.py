@@ -8,27 +8,35 @@ ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib.metadata import version
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy
 
 from autonmf import kernels
-from autonmf._threads import one_pool
+from autonmf._threads import each, one_pool
 from autonmf._types import Array
 from autonmf._warnings import warn
-from autonmf.data import Data, Scaled, sums_of_squares
+from autonmf.data import Data, Dense, Scaled, Sparse, Streamed, unscale
+from autonmf.data.masked import Masked, MaskedSparse
+from autonmf.data.protocol import is_sparse
 from autonmf.losses.protocol import Posed
 from autonmf.path.grids import Stop
 from autonmf.path.journal import Entry, Journal
 from autonmf.path.options import PathOptions, default_max_rank
 from autonmf.path.result import Visit
 from autonmf.path.storage import read_visit
+
+WEIGHTED = ", weighted"
+"""What is added to the name of the engine in the records of a weighted search."""
+
+HASHED = 1 << 20
+"""Entries that are hashed at a time, by one of the threads."""
 
 WITHOUT_EFFECT = {"n_jobs", "callback", "checkpoint", "random_state", "time_budget"}
 """Options that do not change what a complete path holds, or that are checked by themselves."""
@@ -117,6 +125,8 @@ def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, np.ndarray):  # known components
+        return _digest(value)
     if isinstance(value, tuple | list):  # factors
         return [_digest(np.asarray(factor, dtype=np.float64)) for factor in value]
     return repr(value) if is_dataclass(value) else type(value).__qualname__
@@ -132,27 +142,34 @@ def _versions() -> dict[str, str]:
 
 
 def fingerprint(data: Data) -> str:
-    """A digest of X, from a pass over it, however it is stored.
-
-    Weighted squares of the rows notice every entry and its place; the residual of a fixed matrix tells
-    entries that are missing from zeros.
-    """
-    if isinstance(data, Scaled) and data.scaling.transposed:
-        data = data.flip()
-    n, m = data.shape
+    """A hash of all entries of X and of how they are stored, on which the last bits of a path depend."""
+    total = hashlib.sha256(type(unscale(data)).__name__.encode())
     with one_pool():
-        squares = sums_of_squares(data, columns=_irregular(m)[:, None])[0]
-        if data.complete:
-            return _digest(squares)
-        size = np.sqrt(data.squared_norm() / (n * m))
-        U, V = (np.asfortranarray(v[:, None], data.dtype) for v in (size * _irregular(n), _irregular(m)))
-        return _digest(np.append(squares, data.squared_residual(U, V)))
+        for array in _list_arrays(data):
+            order = "C" if array.flags.c_contiguous else "F"
+            total.update(repr((array.dtype.str, array.shape, order)).encode())
+            entries = array.ravel(order="K")
+            parts = [entries[start : start + HASHED] for start in range(0, entries.size, HASHED)]
+            total.update(b"".join(each(lambda part: hashlib.sha256(part).digest(), parts)))
+    return total.hexdigest()
 
 
-def _irregular(length: int) -> Array:
-    """Numbers between one and two, no two alike: the multiples of the golden ratio without their integers."""
-    multiples = np.arange(1, length + 1) * (0.5 * (5**0.5 - 1))
-    return np.asarray(1.0 + multiples % 1.0)
+def _list_arrays(data: Data) -> Iterator[Array]:
+    """Everything that X consists of, a block of rows at a time where it lies in a file."""
+    if isinstance(data, Scaled):
+        scaling = data.scaling
+        yield from map(np.asarray, (scaling.a, scaling.b, scaling.transposed))
+        data = data.data
+    if isinstance(data, Streamed):
+        blocks: Iterable[Any] = map(data.read, data.blocks)
+    elif isinstance(data, MaskedSparse):
+        blocks = (data.known.X, data.missing)
+    elif isinstance(data, Masked):
+        blocks = (data.X, data.weights)
+    else:
+        blocks = (cast("Dense | Sparse", data).X,)
+    for X in blocks:
+        yield from (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
 
 
 def _digest(array: Array) -> str:
@@ -167,6 +184,7 @@ class Checkpoint:
     journal: Journal
     identity: dict[str, Any]  # as it was when the search began
     tracks: dict[tuple[str, int], Track] = field(default_factory=dict)
+    weighted: bool = False  # whether the search is the second one of a fit, with weights that the first gave
 
     @staticmethod
     def open(file: str | PathLike[str], identity: dict[str, Any]) -> Checkpoint:
@@ -184,7 +202,7 @@ class Checkpoint:
                 raise TypeError
             checkpoint = Checkpoint(journal, found)
             for entry in records:
-                track = checkpoint.track(str(entry.label["engine"]), int(entry.label["start"]))
+                track = checkpoint._find_track(str(entry.label["engine"]), int(entry.label["start"]))
                 if entry.label.get("end"):
                     track.finished = True
                 else:
@@ -200,12 +218,16 @@ class Checkpoint:
 
     def track(self, engine: str, start: int) -> Track:
         """The records of one initial point, with or without compression."""
+        return self._find_track(f"{engine}{WEIGHTED}" if self.weighted else engine, start)
+
+    def _find_track(self, engine: str, start: int) -> Track:
         return self.tracks.setdefault((engine, start), Track(self.journal, engine, start))
 
     @property
     def seconds(self) -> float:
         """Seconds spent before the search was resumed."""
-        return max((r.visit.seconds for t in self.tracks.values() for r in t.records), default=0.0)
+        tracks = (t for t in self.tracks.values() if t.engine.endswith(WEIGHTED) == self.weighted)
+        return max((record.visit.seconds for track in tracks for record in track.records), default=0.0)
 
 
 class Record(NamedTuple):

@@ -175,9 +175,10 @@ def breakpoints(problem: Problem, block: Any, product: Any, gram: Array) -> Arra
 
 
 def end_of_plateau(state: FrobeniusState) -> float:
-    """The smallest λ at which a component would be dropped from either block."""
+    """The smallest λ at which a component would be dropped from either block; 0 if all of them are known."""
     of_V = breakpoints(state.problem, state.V, state.XtU, state.gram_U)
-    return float(np.minimum(_U_breakpoints(state), of_V).min())
+    free = np.minimum(_U_breakpoints(state), of_V)[state.problem.n_fixed :]
+    return float(free.min()) if free.size else 0.0
 
 
 def _U_breakpoints(state: FrobeniusState) -> Array:

@@ -1,11 +1,13 @@
 """An append-only file: a crash at any moment leaves every record but the last one readable.
 
-It begins with a line that names the format. A record is a head (lengths and checksums), a label in JSON and a
-body of bytes, and can tell whether it is whole.
+It begins with a line that names the format. A record is a head, a label in JSON and a body of bytes. Its head
+has its number, so that a missing record is noticed, and a hash of the record and all before it, so that a
+damaged or foreign one is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import struct
@@ -24,9 +26,9 @@ if sys.platform != "win32":
     import fcntl
 
 FAMILY = b"autonmf checkpoint "
-VERSION = 2
+VERSION = 3
 MAGIC = FAMILY + b"%d\n" % VERSION
-HEAD = struct.Struct("<IQII")  # length of the label, of the body, checksum of both; checksum of these three
+HEAD = struct.Struct("<QIQ32sI")  # number, length of the label, of the body, hash; checksum of these four
 LONGEST_LABEL = 1 << 20
 CHUNK = 1 << 20
 
@@ -47,6 +49,8 @@ class Journal:
     file: str
     entries: list[Entry]  # what it held when it was opened or begun
     end: int  # of the last whole record
+    count: int  # whole records
+    chain: bytes  # the hash of the last one
 
     def __post_init__(self) -> None:
         self._mutex = threading.Lock()
@@ -76,7 +80,7 @@ class Journal:
 
     def begin(self, label: dict[str, Any]) -> None:
         """Empty the file and add a first record."""
-        self.end = 0
+        self.end, self.count, self.chain = 0, 0, b""
         try:
             self.entries = [self.append(label)]
         except OSError as error:
@@ -86,9 +90,10 @@ class Journal:
     def append(self, label: dict[str, Any], body: bytes = b"") -> Entry:
         """Write a record to the disk, or leave the file as it was and raise."""
         text = json.dumps(label).encode()
-        head = HEAD.pack(len(text), len(body), zlib.crc32(body, zlib.crc32(text)), 0)[:-4]
-        start = head + zlib.crc32(head).to_bytes(4, "little") + text
         with self._mutex:
+            chain = _hash(self.chain, text, body)
+            head = HEAD.pack(self.count, len(text), len(body), chain, 0)[:-4]
+            start = head + zlib.crc32(head).to_bytes(4, "little") + text
             try:
                 os.ftruncate(self.stream.fileno(), self.end)  # without what a crash left
                 parts = (start, body) if self.stream.seek(self.end) else (MAGIC, start, body)
@@ -100,7 +105,7 @@ class Journal:
                 with suppress(OSError):
                     os.ftruncate(self.stream.fileno(), self.end)
                 raise
-            self.end = end
+            self.end, self.count, self.chain = end, self.count + 1, chain
             return Entry(label, end - len(body), len(body))
 
     def append_if_possible(self, label: dict[str, Any], body: bytes = b"") -> None:
@@ -147,15 +152,23 @@ def _write(stream: FileIO, part: bytes) -> None:
         view = view[stream.write(view) :]
 
 
-def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int]:
-    """The whole records, and where the last one ends.
+def _hash(chain: bytes, *parts: bytes | bytearray) -> bytes:
+    """The hash of a record and, through that of the one before it, of all that precede it."""
+    total = hashlib.sha256(chain)
+    for part in parts:
+        total.update(part)
+    return total.digest()
+
+
+def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int, int, bytes]:
+    """The whole records, where the last one ends, how many there are, and the hash of the last.
 
     What a crash left of the last record is passed over; what is no journal, or was damaged, is refused.
     """
     size = os.fstat(stream.fileno()).st_size
     start = _read(stream, min(size, len(MAGIC)))
     if size < len(MAGIC) and MAGIC.startswith(start):
-        return [], 0
+        return [], 0, 0, b""
     if start != MAGIC and start.startswith(FAMILY):
         raise ValueError(
             f"the checkpoint {name} was written in another format than version {VERSION}. "
@@ -166,45 +179,51 @@ def scan_records(stream: FileIO, name: str) -> tuple[list[Entry], int]:
             f"{name} is not a checkpoint of autonmf. Name another file; this one was not changed"
         )
     entries: list[Entry] = []
-    end = len(MAGIC)
+    end, chain = len(MAGIC), b""
     while end < size:
         try:
-            entry = _read_entry(stream, end, size)
-        except (ValueError, RecursionError):
+            found = _read_entry(stream, end, size, len(entries), chain)
+        except (ValueError, RecursionError) as error:
+            reason = str(error) if type(error) is ValueError else "its label is damaged"
             raise ValueError(
-                f"checkpoint {name} is damaged at byte {end}. Delete it to start again"
+                f"checkpoint {name} is damaged at byte {end}: {reason}. Delete it to start again"
             ) from None
-        if entry is None:
+        if found is None:
             break
+        entry, chain = found
         entries.append(entry)
         end = entry.offset + entry.length
-    return (entries, end) if entries else ([], 0)
+    return (entries, end, len(entries), chain) if entries else ([], 0, 0, b"")
 
 
-def _read_entry(stream: FileIO, start: int, size: int) -> Entry | None:
-    """The record at an offset; None if it is what a crash left of the last one."""
+def _read_entry(
+    stream: FileIO, start: int, size: int, expected: int, chain: bytes
+) -> tuple[Entry, bytes] | None:
+    """The record at an offset, and its hash; None if it is what a crash left of the last one."""
     if start + HEAD.size > size:
         return None
     stream.seek(start)
     head = _read(stream, HEAD.size)
-    n_label, n_body, checksum, checksum_of_head = HEAD.unpack(head)
+    number, n_label, n_body, digest, checksum_of_head = HEAD.unpack(head)
     if checksum_of_head != zlib.crc32(head[:-4]) or n_label > LONGEST_LABEL:
         stream.seek(start)
         if not any(any(stream.read(CHUNK) or b"") for _ in range(start, size, CHUNK)):
             return None  # the length was written, not yet the content
-        raise ValueError("its head is damaged")
+        raise ValueError("the head of a record has changed")
+    if number != expected:
+        raise ValueError(f"record {number} follows where record {expected} should")
     end = start + HEAD.size + n_label + n_body
     if end > size:
         return None
     content = _read(stream, n_label + n_body)
-    if zlib.crc32(content) != checksum:
+    if _hash(chain, content) != digest:
         if end == size:
             return None
-        raise ValueError("its content is damaged")
+        raise ValueError(f"record {number} has changed, or belongs to another file")
     label = json.loads(content[:n_label])
     if not isinstance(label, dict):
-        raise ValueError("its label is none")
-    return Entry(label, end - n_body, n_body)
+        raise ValueError(f"record {number} has no label")
+    return Entry(label, end - n_body, n_body), digest
 
 
 def _read(stream: FileIO, length: int) -> bytearray:

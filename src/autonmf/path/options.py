@@ -21,6 +21,9 @@ GRIDS = ("exact", "adaptive")
 SOLVER_NAMES = ("auto", *SOLVERS)
 ENGINES = ("auto", "direct", "compressed")
 
+ADDITIONAL = 10
+"""Components beyond the known ones that a path begins with by default, at least."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -50,6 +53,7 @@ class PathOptions:
 
     max_rank: int | None = None
     min_rank: int = 1
+    fixed_components: Any = None
     beta_loss: str | float = "frobenius"
     solver: str | Solver = "auto"
     grid: str = "exact"
@@ -97,6 +101,26 @@ class PathOptions:
         self._check_loss()
         if isinstance(self.make_solver(), Hals) and self.grid != "exact":
             raise ValueError('solver="hals" has no penalty to follow a grid of λ with; use grid="exact"')
+        if self.n_known:
+            self._check_known()
+
+    def _check_known(self) -> None:
+        """Refuse what does not go with known components."""
+        if self.grid != "exact":
+            raise ValueError('the adaptive grid may drop known components; use grid="exact"')
+        if not isinstance(self.make_solver(), Hals | CountDescent):
+            raise ValueError(
+                "the paper's solvers update all components; leave out solver or fixed_components"
+            )
+        if not isinstance(self.init, str):
+            raise ValueError(
+                "init=(U, V) sets every component; name an initial point, or leave out fixed_components"
+            )
+        if self.max_rank is not None and self.n_known > self.max_rank:
+            raise ValueError(
+                f"there are {self.n_known} known components, more than max_rank={self.max_rank}, which "
+                "counts them too: raise max_rank"
+            )
 
     def _check_loss(self) -> None:
         """Refuse what only least squares has."""
@@ -111,6 +135,16 @@ class PathOptions:
             raise ValueError(f'{where} reads every entry of X, not a compression; use engine="auto"')
         if self.mu != MU:
             raise ValueError(f"{where} has no penalty on the factors; leave out mu")
+
+    @property
+    def n_known(self) -> int:
+        """Number of known components."""
+        return 0 if self.fixed_components is None else int((*np.shape(self.fixed_components), 0)[0])
+
+    @property
+    def last_rank(self) -> int:
+        """Where the path ends: known components are never given up."""
+        return max(self.min_rank, self.n_known)
 
     @property
     def loss(self) -> Loss:
@@ -159,7 +193,10 @@ class PathOptions:
         if self.budget == "full":
             return ExactGrid(None, lambdas)
         if self.budget == "auto":
-            return ExactGrid(self.make_solver().budget, lambdas)
+            budget, n_known = self.make_solver().budget, self.n_known
+            if n_known:  # what is to be found are the others
+                return ExactGrid(lambda rank: budget(max(rank - n_known, 1)), lambdas)
+            return ExactGrid(budget, lambdas)
         raise ValueError(f"unknown budget {self.budget!r}; choose 'auto', 'full' or a function of the rank")
 
     def first_rank(self, shape: tuple[int, int]) -> int:
@@ -167,13 +204,21 @@ class PathOptions:
         if not isinstance(self.init, str):
             given = self._given_rank()
             return self._check_first(given) if given else given  # no column: check_factors says what is wrong
-        first = self.max_rank if self.max_rank is not None else max(default_max_rank(shape), self.min_rank)
+        first = self.max_rank
+        if first is None:
+            first = max(default_max_rank(shape), self.min_rank)
+            first = max(first, min(self.n_known + ADDITIONAL, *shape)) if self.n_known else first
         if first > min(shape):
             warn(
                 f"max_rank={first} is more than min(X.shape)={min(shape)}, which no nonnegative rank "
                 f"exceeds; the path starts at {min(shape)}"
             )
             first = min(shape)
+        if self.n_known > first:
+            raise ValueError(
+                f"there are {self.n_known} known components, but X of shape {shape} cannot have more than "
+                f"{min(shape)}: leave some out"
+            )
         return self._check_first(int(first))
 
     def settings(self) -> dict[str, Any]:

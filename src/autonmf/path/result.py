@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class PathPoint:
     """The best solution found at one rank: X ≈ U Vᵀ."""
 
-    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖
+    U: Array  # n x rank, balanced with V, components by decreasing ‖U_j‖‖V_j‖ after the known ones
     V: Array  # m x rank
     loss: float  # for example ½‖X - UVᵀ‖²
     lam: float  # the λ at which the path reached it
@@ -60,6 +61,8 @@ class Evidence:
     whitened: WhitenedSpectrum  # of X with noise of unit variance
     complete: bool = True  # False if the path was interrupted
     all_known: bool = True  # False if entries are missing, or count with weights of their own
+    n_known: int = 0  # known components: the spectrum is what they explain, then σ² of Y beyond them
+    known_drops: Array = field(default_factory=partial(np.zeros, 0))  # by how much those in Y lower the loss
 
 
 def not_visited(rank: Any, ranks: list[int]) -> ValueError:
@@ -86,6 +89,7 @@ class RankPath:
     complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
     evidence: Evidence | None = None  # of a path that followed the equilibrated X
+    n_known: int = 0  # known components: the first of every point, as they were given
 
     @property
     def ranks(self) -> Array:

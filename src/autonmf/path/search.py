@@ -17,11 +17,12 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf._warnings import warn
 from autonmf.data import Data, OpenedData, Scaling, as_rows, find_spectrum, lead, lead_tall
-from autonmf.data.factors import as_factor
-from autonmf.data.noise import EXACT, WhitenedSpectrum, whiten
+from autonmf.data.factors import as_factor, scale_rows
+from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
 from autonmf.model.components import balance
+from autonmf.model.known import check_known, find_names, replace_known
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import Callback, PathOptions, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visited
@@ -33,11 +34,13 @@ from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
 
 class Spectra(NamedTuple):
-    """What a rule looks at, besides losses."""
+    """What a rule looks at besides losses; beyond the known components if there are any."""
 
     leading: Array  # YᵀL of the leading directions L of Y
-    spectrum: Array  # σ₁², σ₂², ... of Y as fractions of ‖Y‖²
+    first: float  # σ₁² of Y, as a fraction of ‖Y‖²
+    of_Y: Array  # squared singular values of Y, as fractions of ‖Y‖²
     whitened: WhitenedSpectrum  # of X with noise of unit variance
+    known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
 
 
 LAGS = 1.2
@@ -60,6 +63,7 @@ class SearchResult:
     solutions: list[Solution | PathPoint]  # of every rank; a point of X takes the place of each
     plateaus: bool = False  # whether the λ of the points are still to be found
     weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
+    known: Array | None = None  # known components of X, as columns
     sample: Sample | None = None  # of the rows, if the path was followed on it
 
     @property
@@ -143,10 +147,14 @@ class SearchResult:
     def _present(self, point: PathPoint) -> PathPoint:
         """A point as the caller sees it. With weights the factors are of X, the loss is weighted."""
         project = partial(project_rows, beta_loss=self.path.beta_loss)
-        U, V = self.opened.present_rows(point.U, point.V, project), point.V
+        U, V = point.U, point.V
+        if not self.opened.weighted:
+            U, V = replace_known(U, V, self.known)
+        U = self.opened.present_rows(U, V, project)
         if self.opened.weighted:
-            factors = balance(*self.opened.scaling.to_original(U, V), sort=True)
-            U, V = (as_factor(factor, point.V.dtype) for factor in factors)
+            U, V = balance(*self.opened.scaling.to_original(U, V), sort=True, n_fixed=self.path.n_known)
+            U, V = replace_known(U, V, self.known)
+            U, V = (as_factor(factor, point.V.dtype) for factor in (U, V))
         return replace(point, U=U, V=V)
 
 
@@ -177,28 +185,28 @@ def search(
     rng = as_generator(options.random_state)
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
-        view = prepare(data, options, max_rank, sketch, weights, sample=True)
+        known = find_known(opened, options)
+        view = prepare(data, options, max_rank, sketch, weights, known, sample=True)
         spectra = None
         if evidence and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
-        walker = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-
-        def walk(view: View) -> tuple[View, Walked]:
-            view = compress_view(view, options, max_rank, sketch)
-            view, walked = walk_view(view, walker, keep_partial=keep_partial)
-            if not walked.visits:
-                raise ValueError(options.too_heavy)
-            return view, walked
-
-        sampled = None
+        walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
+        sample = walked = None
         if takes_sample(view, options, max_rank):
             leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
             rank = min(spectra.whitened.count_above(), HIGH_RANK) if spectra else options.min_rank
-            sampled = _walk_sample(draw_sample(view.scaled, leading, rng), rank, walk, rng)
-        if sampled is not None:
-            sample, walked = sampled
-        else:
-            sample, (view, walked) = None, walk(view)
+            compress = partial(compress_view, options=options, rank=max_rank, rng=sketch)
+            drawn = draw_sample(view.scaled, leading, rng)
+            sample, walked = _walk_sample(drawn, rank, compress, walk, rng, keep_partial=keep_partial)
+        if sample is None:
+            view = compress_view(view, options, max_rank, sketch)
+            with suppress(CompressionUnreliable):
+                walked = walk(view).walk_all(keep_partial=keep_partial)
+        if walked is None:  # by now nothing refers to the compression any more
+            view = view.direct()
+            walked = walk(view).walk_all(keep_partial=keep_partial)
+        if not walked.visits:
+            raise ValueError(options.too_heavy)
         try:
             if evidence and spectra is None:
                 spectra = _find_spectra(view, walked.solutions(), max_rank, rng)
@@ -212,25 +220,25 @@ def search(
 
 
 def _walk_sample(
-    sample: Sample | None, rank: int, walk: Callable[[View], tuple[View, Walked]], rng: np.random.Generator
-) -> tuple[Sample, Walked] | None:
+    sample: Sample | None, rank: int, compress: Callable[[View], View], walk: Callable[[View], Walker],
+    rng: np.random.Generator, *, keep_partial: bool,
+) -> tuple[Sample | None, Walked | None]:  # fmt: skip
     """Walk on a sample that shows all that a rank leaves of X'; None if only all rows do."""
     while sample is not None:
-        view, walked = walk(sample.view)
+        view, walked = compress(sample.view), None
+        with suppress(CompressionUnreliable):
+            walked = walk(view).walk_all(keep_partial=keep_partial)
+        if walked is None:
+            view = view.direct()
+            walked = walk(view).walk_all(keep_partial=keep_partial)
         solutions = walked.solutions()
+        if not solutions:
+            return None, None
         V = min(solutions, key=lambda solution: abs(solution.rank - rank)).V
         if sample.shows_all(V):
             return replace(sample, view=view), walked
         sample = sample.enlarge(V, rng)
-    return None
-
-
-def walk_view(view: View, walk: Callable[[View], Walker], *, keep_partial: bool) -> tuple[View, Walked]:
-    """Walk from every initial point; once more without the compression where that is unreliable."""
-    with suppress(CompressionUnreliable):
-        return view, walk(view).walk_all(keep_partial=keep_partial)
-    view = view.direct()  # by now nothing refers to the compression any more
-    return view, walk(view).walk_all(keep_partial=keep_partial)
+    return None, None
 
 
 def rank_path(
@@ -238,6 +246,7 @@ def rank_path(
     max_rank: int | None = None,
     *,
     min_rank: int = 1,
+    fixed_components: Any = None,
     beta_loss: str | float = "frobenius",
     solver: str | Solver = "auto",
     grid: str = "exact",
@@ -279,6 +288,10 @@ def rank_path(
         largest rank of the path may be smaller.
     min_rank : int
         Where the path ends.
+    fixed_components : array or data frame of shape (k, m), optional
+        Known components: rows of H that stay as they are, and are the first k of every solution, in their
+        order. The path ends with these alone. Columns are matched by name where both have names. See
+        ``docs/known.md``. Only with ``grid="exact"`` and the default solver.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
         The loss, as scikit-learn names it. "kullback-leibler", Σ x log(x/x̂) - x + x̂, is for counts. It is
         minimised by coordinate descent on the exact path, and has neither λ nor μ.
@@ -355,6 +368,7 @@ def rank_path(
     options = PathOptions(
         max_rank=max_rank,
         min_rank=min_rank,
+        fixed_components=fixed_components,
         beta_loss=beta_loss,
         solver=solver,
         grid=grid,
@@ -378,6 +392,9 @@ def rank_path(
     )
     with open_data(X, missing=missing, weights=weights, power=options.loss.weight_power) as opened:
         opened.check_options(options)
+        if fixed_components is not None:
+            rows = check_known(fixed_components, opened.data.shape[1], find_names(X))
+            options = replace(options, fixed_components=rows)
         with open_checkpoint(options, opened.data) as (options, saved):
             found = search(opened, options, checkpoint=saved)
             try:
@@ -387,6 +404,14 @@ def rank_path(
                 unscaler = replace(found.unscaler, deadline=-math.inf)
                 path = replace(found.path, complete=False)
                 return replace(found, unscaler=unscaler, path=path).finish()
+
+
+def find_known(opened: OpenedData, options: PathOptions) -> Array | None:
+    """The known components in the units of the opened data, as columns."""
+    if options.fixed_components is None:
+        return None
+    rows = np.asarray(options.fixed_components, dtype=np.float64)
+    return np.asarray(scale_rows(rows.T, 1.0 / opened.scaling.b))
 
 
 def _warn_of_rising_losses() -> None:
@@ -410,10 +435,16 @@ def _find_spectra(
     """
     found: list[Spectra] = []
     for solution in [None] if view.scaled.complete else solutions:
-        known = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
-        Y, leading = view.lead(known, rank, rng)
-        found.append(Spectra(leading, find_spectrum(leading, Y), whitened or whiten(Y, leading)))
-        if solution and min(one.whitened.count_above() for one in found) <= solution.rank:
+        filled = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
+        Y, leading, known = view.lead(filled, rank, rng)
+        of_Y, drops = find_spectrum(leading, Y), np.zeros(0)
+        first = float(of_Y[0])
+        if view.n_fixed:
+            of_Y = find_spectrum(project_out(leading, known), Y)
+            drops = measure_known(Y, leading, known)
+        found.append(Spectra(leading, first, of_Y, whitened or whiten(Y, leading, known), drops))
+        fewest = min(spectra.whitened.count_above() for spectra in found)
+        if solution and fewest + view.n_fixed <= solution.rank:
             break
     return min(reversed(found), key=lambda one: one.whitened.count_above())
 
@@ -426,23 +457,26 @@ def _make_result(
     solutions, evidence = walked.solutions(), None
     on = view if sample is None else sample.view
     if spectra is not None:
-        _, spectrum, whitened = spectra
+        _, _, spectrum, whitened, known_drops = spectra
         if sample is not None:
             spectrum = find_spectrum(lead_tall(on.scaled, len(spectrum)).R, on.scaled)
         unit = on.energy
         if not options.loss.equilibrates:
-            unit /= max(1.0 - float(spectrum[0]), EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
-        complete = view.scaled.complete
+            unit /= max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
+        complete, n_fixed = view.scaled.complete, view.n_fixed
+        if n_fixed:
+            spectrum = np.append(1.0 - view.smallest[2] / (unit or 1.0), spectrum)
         if complete and options.grid == "exact" and time.monotonic() < deadline:
-            first = whitened.count_above()
+            first = n_fixed + whitened.count_above()
             solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, on, options)
         losses = np.array([solution.loss for solution in solutions]) / (unit or 1.0)
-        if complete and solutions[0].rank == 1:
+        if complete and solutions[0].rank == max(n_fixed, 1):
             losses[0] = 1.0 - spectrum[0]  # to the last digit
         ranks = np.array([solution.rank for solution in solutions])
         evidence = Evidence(
-            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, all_known=complete
-        )
+            opened.data.shape, ranks, losses, spectrum, whitened, walked.complete, complete, n_fixed,
+            known_drops,
+        )  # fmt: skip
     plain, weighted = view, None
     plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
     if view.scaling.is_uniform:
@@ -462,9 +496,11 @@ def _make_result(
         complete=walked.complete,
         settings=options.settings() | {"engine": plain.engine, "weighted": opened.weighted},
         evidence=evidence,
+        n_known=view.n_fixed,
     )
     unscaler = Unscaler(plain, view.scaling, options.mu, deadline, sample is not None)
-    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, sample)
+    known = None if options.fixed_components is None else options.fixed_components.T
+    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, known, sample)
 
 
 def _iterate_where_noise_begins(
@@ -474,16 +510,17 @@ def _iterate_where_noise_begins(
 
     A solution lags if the next component lowers the loss by more than the next direction could, which is what
     ``squares`` say: either so many components cannot do what as many directions do, or the iteration ended
-    too early. The rule has to know which.
+    too early. The rule has to know which. Known components count as the first square.
     """
     better = {solution.rank: solution for solution in solutions}
     squares = np.pad(squares, (0, solutions[-1].rank))
+    before = max(view.n_fixed - 1, 0)
 
     def lags(rank: int) -> bool:
         gain = better[rank].loss - better[rank + 1].loss
-        return bool(gain > LAGS * squares[rank] + NEGLIGIBLE * squares.sum())
+        return bool(gain > LAGS * squares[rank - before] + NEGLIGIBLE * squares.sum())
 
-    while {rank, rank + 1} <= better.keys() and rank < HIGH_RANK and lags(rank):
+    while {rank, rank + 1} <= better.keys() and rank - before < HIGH_RANK and lags(rank):
         better[rank] = _iterate(better[rank], better[rank], "here", view, options)
         if lags(rank):  # it may be a poor local minimum: come from either side
             better[rank] = _iterate(better[rank], better[rank + 1], "merge", view, options)
@@ -501,7 +538,7 @@ def _iterate(known: Solution, start: Solution, step: str, view: View, options: P
     """
     solver = options.make_solver()
     U, V = (as_factor(factor, view.matrix.dtype) for factor in (start.U, start.V))
-    state = solver.init(options.loss.pose(view.matrix, mu=options.mu, delta=options.delta), U, V)
+    state = solver.init(view.pose(mu=options.mu, delta=options.delta), U, V)
     stopping = Stopping(options.tol, max_iter=MORE_ITERATIONS, rank_window=MORE_ITERATIONS, progress=PROGRESS)
     if step != "here":
         state = run(solver, state, stopping).state.balance().compact()

@@ -54,6 +54,7 @@ def describe_path(path: RankPath) -> dict[str, Any]:
         "points": [{"loss": p.loss, "lam": p.lam, "n_iter": p.n_iter, "on_X": p.on_X} for p in path.points],
         "visits": [list(visit) for visit in path.visits],
         "evidence": None if path.evidence is None else _describe_evidence(path.evidence),
+        "n_known": path.n_known,
     }
 
 
@@ -121,14 +122,21 @@ def read_path(archive: Archive, header: Any) -> RankPath:
     ranks = [point.rank for point in points]
     if not ranks or ranks != sorted(set(ranks)):
         raise ValueError("its ranks do not increase")
+    evidence = _read_evidence(header.get("evidence"), (n, m))
+    if evidence is not None and evidence.ranks.tolist() != ranks:
+        raise ValueError("its evidence is not that of its ranks")
+    n_known = check_count(header.get("n_known", 0), 0)
+    if n_known > ranks[0]:
+        raise ValueError("it has fewer components than known ones")
     return RankPath(
+        n_known=n_known,
         points=points,
         visits=tuple(read_visit(values) for values in header["visits"]),
         shape=(n, m),
         **{name: check_size(header[name]) for name in SIZES},
         complete=check_kind(header["complete"], bool),
         settings=check_kind(header["settings"], dict),
-        evidence=_read_evidence(header.get("evidence"), (n, m)),
+        evidence=evidence,
     )
 
 
@@ -156,6 +164,8 @@ def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
         },
         "complete": evidence.complete,
         "all_known": evidence.all_known,
+        "n_known": evidence.n_known,
+        "known_drops": evidence.known_drops.tolist(),
     }
 
 
@@ -174,6 +184,8 @@ def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
         whitened=WhitenedSpectrum((n, m), squares, check_kind(whitened["clipped"], bool)),
         complete=check_kind(fields["complete"], bool),
         all_known=check_kind(fields["all_known"], bool),
+        n_known=check_count(fields.get("n_known", 0), 0),
+        known_drops=read_column(fields.get("known_drops", []), finite=True),
     )
 
 

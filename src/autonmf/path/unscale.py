@@ -44,10 +44,11 @@ class Unscaler:
     sampled: bool = False  # whether solutions are those of some rows, and all are projected on V
 
     def to_point(self, solution: Solution) -> PathPoint:
-        """A solution as a point of X that is no worse than the best one of rank one."""
+        """A solution as a point of X that is no worse than the best one of the smallest rank."""
         point = self._unscale(solution)
-        if solution.rank == 1 and not self.scaling.is_uniform:
-            return self._to_point_like(point, *self.view.rank_one)
+        n_fixed = self.view.n_fixed
+        if solution.rank == max(n_fixed, 1) and (n_fixed or not self.scaling.is_uniform):
+            return self._to_point_like(point, *self.view.smallest)
         return self._no_worse_than(None, point)
 
     def make_monotone(self, points: Iterable[PathPoint]) -> Iterator[PathPoint]:
@@ -60,7 +61,7 @@ class Unscaler:
             yield point
 
     def _no_worse_than(self, before: PathPoint | None, point: PathPoint) -> PathPoint:
-        """A point, or the fallback where one of a smaller rank (None: rank one) explains more."""
+        """A point, or the fallback where one of a smaller rank (None: the smallest) explains more."""
         if not self._is_worse(point, before):
             return point
         grown = self._grow(point.rank, before)
@@ -81,7 +82,7 @@ class Unscaler:
         else:
             U, V = persist(U), persist(V)
             loss, lam = view.evaluate(*view.scaling.to_scaled(U, V)) * view.loss_unit, 0.0
-        U, V = balance(U, V, sort=True)
+        U, V = balance(U, V, sort=True, n_fixed=view.n_fixed)
         return PathPoint(U, V, loss, lam, solution.n_iter, view.compressed is None)
 
     def _project(self, solution: Solution) -> PathPoint:
@@ -94,11 +95,11 @@ class Unscaler:
         return self._to_point_like(point, U, V, loss)
 
     def _is_worse(self, point: PathPoint, before: PathPoint | None) -> bool:
-        """Whether a point explains less than the best one before it, or than rank one would."""
+        """Whether a point explains less than the best one before it, or than the smallest rank would."""
         if time.monotonic() > self.deadline:
             return False
         energy = self.view.energy * self.view.loss_unit
-        best = self.view.rank_one[2] * self.view.loss_unit if before is None else before.loss
+        best = self.view.smallest[2] * self.view.loss_unit if before is None else before.loss
         return point.loss > best + energy * (SINGLE if point.V.dtype == np.float32 else DOUBLE)
 
     def _objective(self, point: PathPoint) -> float:
@@ -109,14 +110,14 @@ class Unscaler:
         return point.loss / self.view.loss_unit + 0.5 * self.mu * squares / self.view.scaling.unit
 
     def _grow(self, rank: int, before: PathPoint | None) -> Any:
-        """The greedy fallback with so many components, from the point before or the leading singular pair.
+        """The greedy fallback with so many components, from the point before or the smallest rank.
 
         Where nothing is left to explain, the strongest component is cut into equal parts.
         """
         view, solver = self.view, Hals() if self.view.loss is FROBENIUS else CountDescent()
-        U, V = view.rank_one[:2] if before is None else view.scaling.to_scaled(before.U, before.V)
-        U, V = (as_factor(factor, view.matrix.dtype, keep=False) for factor in (U, V))
-        problem = view.loss.pose(view.matrix, mu=self.mu)
+        U, V = view.smallest[:2] if before is None else view.scaling.to_scaled(before.U, before.V)
+        U, V = view.fix(*(as_factor(factor, view.matrix.dtype, keep=False) for factor in (U, V)))
+        problem = view.pose(mu=self.mu)
         if view.compressed is None:
             state = problem.start(U, V).balance()
         else:  # on workers the product with it in double precision is known from the loss
@@ -136,7 +137,7 @@ class Unscaler:
         """Factors of the view and their loss in place of a point, in the same precision."""
         view = self.view
         factors = (as_factor(factor, point.V.dtype, keep=False) for factor in (U, V))
-        U, V = balance(*view.scaling.to_original(*factors), sort=True)
+        U, V = balance(*view.scaling.to_original(*factors), sort=True, n_fixed=view.n_fixed)
         return replace(point, U=U, V=V, loss=loss * view.loss_unit)
 
     def without_X(self, most: int) -> Unscaler | None:
@@ -158,7 +159,7 @@ def find_plateaus(path: RankPath, view: View) -> RankPath:
     the end of the plateau before.
     """
     unit = view.scaling.unit
-    problem = Problem(view.matrix, mu=path.mu / unit, delta=path.delta / unit)
+    problem = Problem(view.matrix, mu=path.mu / unit, delta=path.delta / unit, n_fixed=view.n_fixed)
     points, visits, lam = [], [], 0.0
     for point, visit in zip(reversed(path.points), best_visits(path), strict=True):
         factors = view.scaling.to_scaled(point.U, point.V)

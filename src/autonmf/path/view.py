@@ -28,6 +28,8 @@ from autonmf.data.compressed import OVERSAMPLE
 from autonmf.data.factors import map_rows, scale_rows, sum_rows
 from autonmf.data.masked import Masked
 from autonmf.losses import FROBENIUS, Loss
+from autonmf.losses.protocol import NONE
+from autonmf.model.known import replace_known
 from autonmf.path.options import PathOptions
 
 UNITS, MOST_EQUILIBRATIONS = 0.5, 3
@@ -63,6 +65,27 @@ class View:
     precise: bool = True  # False: single precision will do, where that is faster
     sampled: bool = False  # whether X is a sample of rows, in memory of its own
     loss: Loss = FROBENIUS
+    known: Array | None = None  # known components of X as columns, m x k
+
+    @cached_property
+    def fixed(self) -> Array:
+        """The known components of X', as columns of root mean square one; no column if there are none."""
+        if self.known is None:
+            return NONE
+        columns = scale_rows(self.known, 1.0 / self.scaling.b)
+        return np.asfortranarray(columns / np.sqrt(np.mean(np.square(columns), axis=0)))
+
+    @property
+    def n_fixed(self) -> int:
+        return int(self.fixed.shape[1])
+
+    def fix(self, U: Any, V: Array) -> tuple[Any, Array]:
+        """Factors of X' with the known components as they are, after rounding elsewhere."""
+        return replace_known(U, V, self.fixed.astype(V.dtype)) if self.n_fixed else (U, V)
+
+    def pose(self, **constants: Any) -> Any:
+        """The problem that a search solves."""
+        return self.loss.pose(self.matrix, n_fixed=self.n_fixed, **constants)
 
     @property
     def engine(self) -> str:
@@ -93,6 +116,18 @@ class View:
     def rank_one(self) -> tuple[Any, Array, float]:
         """The best factors of X' of rank one, and their loss."""
         return self.loss.rank_one(self.double)
+
+    @cached_property
+    def smallest(self) -> tuple[Any, Array, float]:
+        """The best factors of X' of the smallest rank, and their loss: a global minimum.
+
+        The smallest rank is one, or that of the known components alone.
+        """
+        if not self.n_fixed:
+            return self.rank_one
+        V = np.asfortranarray(self.fixed, dtype=self.double.dtype)
+        U, loss = self.loss.project(self.double, V)
+        return U, V, loss
 
     @property
     def loss_unit(self) -> float:
@@ -138,15 +173,17 @@ class View:
         true = FROBENIUS.value(self.scaled, *(factor.astype(self.scaled.dtype) for factor in (U, V)))
         return bool(abs(loss - true) > tolerance * (energy - true))
 
-    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Array]:
-        """What a rule looks at, and its leading directions: X', with its missing entries filled in.
+    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Array, Array]:
+        """What a rule looks at, X' with missing entries filled in; its leading directions, and what is known.
 
         Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
         of counts then have comparable variances, and the first singular pair is the best fit of rank one.
         """
+        known = self.fixed
         if not self.loss.equilibrates:
-            data = root_sums(data).apply(data)
-        return data, lead(data, rank, rng) if self.compressed is None else self.compressed.R
+            roots = root_sums(data)
+            data, known = roots.apply(data), known / roots.b
+        return data, lead(data, rank, rng) if self.compressed is None else self.compressed.R, known
 
     def without_X(self, most: int, *, single: bool = False) -> View | None:
         """The same with its compression in place of X, or a copy of at most so many bytes.
@@ -159,11 +196,12 @@ class View:
 
 def prepare(
     data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None,
-    *, sample: bool = False,
+    known: Array | None = None, *, sample: bool = False,
 ) -> View:  # fmt: skip
     """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays.
 
-    With ``sample``, X of which a sample of the rows is better is left as it is.
+    ``known`` are the known components of X, as columns. With ``sample``, X of which a sample of the rows is
+    better is left as it is.
     """
     weighted = data if weights is None else weights.apply(data)
     scaling = unit_scaling(weighted) if options.scale or options.follows_equilibrated else Scaling()
@@ -177,7 +215,7 @@ def prepare(
                 break
         step = unit_scaling(scaled)
         scaling, scaled = scaling.then(step), step.apply(scaled)
-    view = _view(data, scaling, scaled, options)
+    view = _view(data, scaling, scaled, options, known)
     if sample and takes_sample(view, options, rank):
         return view
     return compress_view(view, options, rank, rng)
@@ -197,6 +235,7 @@ def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
         and options.chosen_engine() == "auto"
         and isinstance(options.init, str)
         and options.checkpoint is None
+        and view.known is None
         and view.scaled.complete
         and is_tall(view.scaled)
         and sample_size(view.scaled.shape, min(rank + OVERSAMPLE, view.scaled.shape[1])) > 0
@@ -212,7 +251,7 @@ def sample_size(shape: tuple[int, int], directions: int) -> int:
 def prepare_like(view: View, options: PathOptions) -> View:
     """X in its own units, compressed as its equilibrated form was: diag(a) L spans X if L spans X'."""
     scaling = unit_scaling(view.data) if options.scale else Scaling()
-    plain = _view(view.data, scaling, scaling.apply(view.data), options)
+    plain = _view(view.data, scaling, scaling.apply(view.data), options, view.known)
     plain = replace(plain, precise=view.precise or view.loss is FROBENIUS)
     if view.compressed is None:
         return plain
@@ -221,9 +260,9 @@ def prepare_like(view: View, options: PathOptions) -> View:
     return replace(plain, compressed=compress_onto(plain.scaled, basis))
 
 
-def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> View:
+def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions, known: Array | None) -> View:
     n, m = data.shape
-    flip = options.grid == "exact" and n < m  # the longer side first
+    flip = options.grid == "exact" and n < m and known is None  # the longer side first
     if options.loss.reads_entries and not hasattr(unscale(scaled), "T"):
         if isinstance(scaled, Scaled) and scaled.scaling.transposed:
             raise ValueError(
@@ -237,7 +276,7 @@ def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions) -> V
     precise = not options.equilibrate or options.chosen_engine() == "direct"
     if options.loss is not FROBENIUS:
         precise = options.engine == "direct" or options.tol < SINGLE_TOL
-    return View(data, scaling, scaled, precise=precise, loss=options.loss)
+    return View(data, scaling, scaled, precise=precise, loss=options.loss, known=known)
 
 
 def _compresses(scaled: Data, options: PathOptions, rank: int) -> bool:

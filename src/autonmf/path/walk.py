@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -53,15 +54,12 @@ class Walked:
     visits: list[Visit] = field(default_factory=list)
     n_complete: int = 0  # initial points whose path reached its end
     complete: bool = False  # whether all did
-    closed: bool = False  # by Ctrl-C: what a thread still finds is not added
     _best: dict[int, tuple[float, int, Solution]] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock)
 
     def add(self, solution: Solution, visit: Visit) -> None:
         """Note a stop; of equal solutions that of the first initial point is kept."""
         with self._lock:
-            if self.closed:
-                return
             self.visits.append(visit)
             known = self._best.get(solution.rank)
             if known is None or (solution.loss, visit.start) < known[:2]:
@@ -71,11 +69,6 @@ class Walked:
         """Note that the path of an initial point reached its end."""
         with self._lock:
             self.n_complete += 1
-
-    def close(self) -> None:
-        """Take in no more."""
-        with self._lock:
-            self.closed = True
 
     def solutions(self) -> list[Solution]:
         """The best of each rank, by increasing rank."""
@@ -112,11 +105,12 @@ class Walker:
     def walk_all(self, *, keep_partial: bool) -> Walked:
         """Walk from every initial point, one after another or in threads; not from one after the time is up.
 
-        What was found is kept when interrupted, with a warning. With nothing found, or where nothing is to be
-        kept, KeyboardInterrupt is raised.
+        What was found is kept when interrupted, with a warning; threads keep what they were iterating, too.
+        With nothing found, or where nothing is to be kept, KeyboardInterrupt is raised.
         """
         walked, n_jobs = self.walked, self.options.n_jobs
         in_turn = n_jobs in (None, 1) or self.n_starts == 1
+        interrupted = False
         try:
             if in_turn:
                 for index in range(self.n_starts):
@@ -125,28 +119,34 @@ class Walker:
             else:
                 self._walk_in_threads()
         except KeyboardInterrupt:
-            self.stop.set()
-            walked.close()
+            interrupted = True
             if not keep_partial or not walked.visits:
                 raise
             warn(self._describe_interruption(), RuntimeWarning)
-        except CompressionUnreliable:
-            self.stop.set()
-            raise
-        walked.complete = walked.n_complete == self.n_starts and not walked.closed
+        walked.complete = walked.n_complete == self.n_starts and not interrupted
         return walked
 
     def _walk_in_threads(self) -> None:
-        from joblib import Parallel, delayed
+        """Walk from all initial points; an error or Ctrl-C ends every thread after its iteration."""
+        from joblib import effective_n_jobs
 
-        parallel = Parallel(self.options.n_jobs, prefer="threads", return_as="generator_unordered")
-        for _ in parallel(delayed(self.walk)(index) for index in range(self.n_starts)):
-            pass
+        pool = ThreadPoolExecutor(effective_n_jobs(self.options.n_jobs), "autonmf-path")
+        try:
+            left = {pool.submit(self.walk, index) for index in range(self.n_starts)}
+            while left:  # a signal that another thread receives does not end a wait without a limit
+                done, left = wait(left, timeout=0.1, return_when=FIRST_COMPLETED)
+                for walk in done:
+                    walk.result()
+        except BaseException:
+            self.stop.set()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def walk(self, index: int) -> None:
         """Follow the grid from one initial point."""
         options, grid = self.options, self.grid
-        problem = options.loss.pose(self.view.matrix, mu=options.mu, delta=options.delta)
+        problem = self.view.pose(mu=options.mu, delta=options.delta)
         track = self.checkpoint.track(self.view.engine, index) if self.checkpoint else None
         last = self._resume(problem, track) if track else None
         if last is None and index > 0 and time.monotonic() > options.deadline(self.began):
@@ -156,11 +156,11 @@ class Walker:
         if track and track.finished:
             task = None
         elif last is not None:
-            task = grid.go_on(last, options.stopping, options.min_rank)
+            task = grid.go_on(last, options.stopping, options.last_rank)
         else:
             U, V = self._initialize(index)
-            task = grid.begin(solver, problem, U, V, options.stopping, options.min_rank)
-        observer = None if options.callback is None else Reporter(self, options.callback, index)
+            task = grid.begin(solver, problem, U, V, options.stopping, options.last_rank)
+        observer = Reporter(self, options.callback, index)
         while task is not None and not self.stop.is_set():
             deadline = self._deadline(task, index)
             result = run(solver, task.state, task.stopping, deadline=deadline, observer=observer)
@@ -174,7 +174,7 @@ class Walker:
                 if last is None:
                     self._check_compression(stop, visit.loss)
                 last = stop
-            task = grid.go_on(stop, options.stopping, options.min_rank)
+            task = grid.go_on(stop, options.stopping, options.last_rank)
         if task is None and not self.stop.is_set():
             self.walked.finish()
             if track:
@@ -196,7 +196,7 @@ class Walker:
         options, view = self.options, self.view
         rng = deepcopy(self.generators[index])  # a search that is repeated begins at the same point
         if isinstance(options.init, str):
-            return options.loss.initialize(view.matrix, self.max_rank, options.init, rng)
+            return options.loss.initialize(view.matrix, self.max_rank, options.init, rng, view.fixed)
         given = check_factors(self.opened.data, options.init)
         U, V = self.opened.scaling.then(view.scaling).to_scaled(*given)
         dtype = view.matrix.dtype
@@ -249,14 +249,16 @@ class Walker:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Tells a caller about each iteration; True from the caller ends all paths."""
+    """Tells a caller about each iteration; True from the caller, or Ctrl-C, ends all paths."""
 
     walker: Walker
-    callback: Callable[[Progress], bool | None]
+    callback: Callable[[Progress], bool | None] | None
     index: int
 
     def __call__(self, state: Any, iteration: int) -> bool:
         walker = self.walker
+        if self.callback is None or walker.stop.is_set():
+            return walker.stop.is_set()
         progress = Progress(
             start=self.index,
             n_starts=walker.n_starts,
@@ -266,6 +268,6 @@ class Reporter:
             relative_loss=state.quick_loss / walker.view.energy,
             seconds=time.monotonic() - walker.began,
         )
-        if not walker.stop.is_set() and self.callback(progress):
+        if self.callback(progress):
             walker.stop.set()
         return walker.stop.is_set()

@@ -11,6 +11,7 @@ from autonmf._types import Array
 from autonmf.plotting.presentation import (
     FLOOR,
     as_picture,
+    check_presentation,
     choose_presentation,
     decibels,
     score_features,
@@ -118,6 +119,7 @@ class ComponentsDisplay(Display):
             raise ValueError("maps need the weights: use from_estimator(model, X, ...), or pass weights=W")
         if presentation.get("kind") == "template" and given.isdisjoint({"frequencies", "wavelengths"}):
             raise ValueError("templates need frequencies=, one per feature")
+        check_presentation("ComponentsDisplay", presentation)
         self._about = choose_presentation((0 if W is None else len(W), H.shape[1]), **presentation)
         self.kind = self._about.kind
 

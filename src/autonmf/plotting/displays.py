@@ -209,8 +209,12 @@ class PathDisplay(Display):
         """The display of the path of a fitted `AutoNMF`, with its rank marked."""
         return cls.from_path(estimator.path_, rank=int(estimator.n_components_))
 
-    def plot(self, ax: Axes | None = None, *, panels: str | Sequence[str] = PANELS) -> Self:
-        """Draw the panels "loss" and "lambda", or one of them, in ``ax`` or a new figure."""
+    def plot(self, ax: Axes | None = None, *, panels: str | Sequence[str] = "loss") -> Self:
+        """Draw the panel "loss", "lambda" or both, in ``ax`` or a new figure.
+
+        λ is what a component costs in the paper's model: the path has a rank from the first to the last λ of
+        its plateau, and a long plateau means that its components are worth much more than the next one.
+        """
         names = self._check_panels(panels)
         self.ax_ = axes_or_new(ax, (5.4, 1.0 + 2.3 * len(names)))
         self.axes_ = dict(zip(names, stack_axes(self.ax_, len(names)), strict=True))
@@ -246,7 +250,7 @@ class PathDisplay(Display):
         ax.vlines(ranks, first, last, colors=colors, linewidth=3.0 if len(ranks) <= 30 else 2.0)
         ax.scatter(ranks, first, c=colors, s=9, linewidths=0)
         ax.set_ylim(bottom=floor)
-        ax.set_ylabel("plateau of each rank:\nfirst to last " + r"$\lambda$")
+        ax.set_ylabel("cost of a component " + r"$\lambda$" + "\nover which the rank is kept")
         if self.rank is not None:
             mark_rank(ax, np.array([]), np.array([]), self.rank, named=named)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite, isqrt
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autonmf._types import Array
+from autonmf._types import Array, check_parameters
 
 KINDS = ("image", "spectrum", "words", "template")
 """The forms of components by name."""
@@ -32,6 +33,7 @@ class Presentation:
     axis_label: str = "feature"
     feature_names: tuple[str, ...] | None = None
     sample_names: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None  # of the samples
     image_shape: tuple[int, int] | None = None
     map_shape: tuple[int, int] | None = None
     order: str = "C"
@@ -43,8 +45,20 @@ class Presentation:
         return _shorten(self.feature_names[index]) if self.feature_names else f"column {index + 1}"
 
     def sample(self, index: int) -> str:
-        """The name of a sample, or its row number."""
-        return _shorten(self.sample_names[index]) if self.sample_names else f"row {index + 1}"
+        """The name of a sample, or its place in the map, or its row number."""
+        if self.sample_names:
+            return _shorten(self.sample_names[index])
+        if self.map_shape:
+            rows, columns = self.map_shape
+            row, column = divmod(index, columns) if self.order == "C" else divmod(index, rows)[::-1]
+            return f"pixel {row + 1}, {column + 1}"
+        return f"row {index + 1}"
+
+
+def check_presentation(function: str, given: Iterable[str]) -> None:
+    """Refuse names that are not parameters of `choose_presentation`, which ``function`` passes on."""
+    _, *known = inspect.signature(choose_presentation).parameters
+    check_parameters(function, given, known)
 
 
 def choose_presentation(
@@ -52,6 +66,7 @@ def choose_presentation(
     *,
     feature_names: Sequence[str] | Array | None = None,
     sample_names: Sequence[str] | Array | None = None,
+    groups: Sequence[str] | Array | None = None,
     image_shape: tuple[int, int] | None = None,
     order: str = "C",
     wavelengths: Any = None,
@@ -94,6 +109,7 @@ def choose_presentation(
         kind=chosen,
         feature_names=check_names(feature_names, m, "feature_names", "features"),
         sample_names=check_names(sample_names, n, "sample_names", "samples"),
+        groups=check_names(groups, n, "groups", "samples"),
         image_shape=image_shape,
         map_shape=map_shape,
         order=order,

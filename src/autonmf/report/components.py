@@ -22,7 +22,7 @@ from autonmf.plotting.presentation import (
     score_features,
     top_features,
 )
-from autonmf.report.result import Factors
+from autonmf.report.result import Factors, Result
 from autonmf.unmixing import Unmixing
 
 MAX_SAMPLES = 3
@@ -57,14 +57,25 @@ def describe_form(presentation: Presentation) -> dict[str, Any]:
 
 
 def view_components(
-    factors: Factors, presentation: Presentation, reference: Array, detail: Detail
+    factors: Factors,
+    presentation: Presentation,
+    reference: Array,
+    detail: Detail,
+    *,
+    power: int = 2,
+    n_known: int = 0,
 ) -> list[dict[str, Any]]:
-    """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model."""
-    fractions, matches = energy_fractions(factors), match_components(factors.V, reference)
+    """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model.
+
+    The first ``n_known`` ones are marked as known.
+    """
+    fractions, matches = fractions_of(factors, power), match_components(factors.V, reference)
     views = []
     for index, form in enumerate(_draw_forms(factors, presentation, detail)):
         match, cosine = matches[index]
         view = {"fraction": fractions[index], "match": match, "cosine": cosine, **form}
+        if index < n_known:
+            view["known"] = True
         if factors.U is not None and presentation.sample_names is not None:
             top = top_features(factors.U[:, index], MAX_SAMPLES)
             view["samples"] = [presentation.sample(i) for i in top]
@@ -72,11 +83,15 @@ def view_components(
     return views
 
 
-def energy_fractions(factors: Factors) -> list[float | None]:
-    """The fraction of the sum of all ‖U_j‖²‖V_j‖² of each component; None if the weights are unknown."""
+def fractions_of(factors: Factors, power: int = 2) -> list[float | None]:
+    """The fraction of each component of the sum of all ‖U_j‖²‖V_j‖², or of the fit (``power`` 1).
+
+    None if the weights are unknown.
+    """
     if factors.U is None:
         return [None] * factors.V.shape[1]
-    energies = np.square(factors.U, dtype=float).sum(axis=0) * np.square(factors.V, dtype=float).sum(axis=0)
+    U, V = (np.asarray(factor, dtype=float) for factor in (factors.U, factors.V))
+    energies = (U**power).sum(axis=0) * (V**power).sum(axis=0)
     total = energies.sum()
     return [float(energy / total) if total > 0 else 0.0 for energy in energies]
 
@@ -87,6 +102,30 @@ def match_components(V: Array, reference: Array) -> list[tuple[int | None, float
     found: list[tuple[int | None, float | None]] = [(None, None)] * V.shape[1]
     for ours, theirs in zip(*linear_sum_assignment(-cosines), strict=True):
         found[ours] = (int(theirs) + 1, float(cosines[ours, theirs]))
+    return found
+
+
+def place_in_tree(result: Result) -> dict[int, list[dict[str, Any]]]:
+    """For each component of each rank of the path: its branch, and its parent at the next smaller rank.
+
+    Parents are numbered as the page shows them: at the rank of the model, polishing may change the order.
+    """
+    tree = result.path.tree(int(result.path.ranks[-1]))
+    orders = {int(rank): np.arange(rank) for rank in tree.ranks}
+    if result.rank in orders:
+        shown, on_path = result.factors(result.rank).V, result.path.at_rank(result.rank).V
+        orders[result.rank] = linear_sum_assignment(-(unit_columns(shown).T @ unit_columns(on_path)))[1]
+    found: dict[int, list[dict[str, Any]]] = {}
+    above: Array | None = None
+    for rank, order in orders.items():
+        here = tree.at_rank(rank)
+        places: list[dict[str, Any]] = [{"branch": int(here["branch"][i])} for i in order]
+        if above is not None:
+            number = np.argsort(above)  # of each component of the smaller rank
+            for place, i in zip(places, order, strict=True):
+                place["parent"] = int(number[here["parent"][i]])
+                place["similarity"] = round(float(here["similarity"][i]), 3)
+        found[rank], above = places, order
     return found
 
 

@@ -19,17 +19,32 @@ from autonmf.report.components import (
     Detail,
     describe_form,
     encode_picture,
+    place_in_tree,
     view_components,
     view_materials,
 )
-from autonmf.report.evidence import Answer, Evidence, build_answer, build_evidence, describe_rank
+from autonmf.report.evidence import (
+    LOSS_WORDS,
+    Answer,
+    Evidence,
+    build_answer,
+    build_evidence,
+    describe_rank,
+)
 from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
-from autonmf.report.wording import percent
+from autonmf.report.samples import Samples, pack_tables
+from autonmf.report.wording import percent, percents
 from autonmf.unmixing import Unmixing
 
 IN_FULL = 0.7
 """Fraction of the space for components that full detail may use."""
+
+IN_TABLES = 0.35
+"""Fraction of all space that W and H may use."""
+
+TREE_ROWS = 12
+"""The tree ends at this rank, or two above the largest plausible one."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,12 @@ class Contents:
     answer: Answer
     form: dict[str, Any]  # how components are drawn
     evidence: Evidence
+    loss: dict[str, str]  # how the loss is called
+    samples: dict[str, Any]  # those that are shown, and their groups
+    stability: dict[str, Any] | None  # of the components of the model and by rank
+    tables: dict[str, Any]  # W and H of the model
+    tree: int  # the largest rank in the picture of the tree
+    left_out: tuple[int, int] | None  # the largest rank on the page and on the path, if they differ
     views: tuple[dict[str, Any], ...]  # the page at each rank
     health: Health
     recipe: Recipe
@@ -63,19 +84,37 @@ def build_contents(
     max_bytes: int,
     unmixing: Unmixing | None = None,
 ) -> Contents:
-    """Everything about a result; components and materials take at most ``max_bytes``."""
+    """Everything about a result; components, materials, samples and tables take at most ``max_bytes``.
+
+    Ranks for whose components there is no space are not on the page.
+    """
     materials = None if unmixing is None else view_materials(unmixing, presentation)
     max_bytes -= len(compact(materials))
     fits, evidence = compute_fits(result, presentation), build_evidence(result)
-    reference = result.factors(result.rank).V
+    final = result.factors(result.rank)
+    samples, tree = Samples(presentation, result.path.shape[0]), place_in_tree(result)
+    tables = pack_tables(final, presentation, int(IN_TABLES * max_bytes))
+
+    power = 2 if result.path.beta_loss == "frobenius" else 1
 
     def show(rank: int, detail: Detail) -> dict[str, Any]:
-        components = view_components(result.factors(rank), presentation, reference, detail)
-        residual, top = fits[rank].residual.get(detail.name), fits[rank].residual_top
-        return {"detail": detail.name, "components": components, "residual": residual, "residual_top": top}
+        factors, places = result.factors(rank), tree.get(rank, [{}] * rank)
+        components = view_components(
+            factors, presentation, final.V, detail, power=power, n_known=result.path.n_known
+        )
+        return {
+            "detail": detail.name,
+            "components": [one | place for one, place in zip(components, places, strict=True)],
+            "residual": fits[rank].residual.get(detail.name),
+            "residual_top": fits[rank].residual_top,
+            **samples.view(factors),
+        }
 
-    shown = fill_space(max_bytes, result.ranks_by_distance, show)
+    shown = fill_space(max_bytes - len(compact(tables)), result.ranks_by_distance, show)
+    shown.setdefault(result.rank, show(result.rank, SMALL))
     estimate, known = result.estimate, (result.path.shape, result.path.squared_norm)
+    ranks = sorted(shown)
+    likely = max([result.rank, *(() if estimate is None else estimate.plausible)])
     return Contents(
         title=title,
         shape=result.path.shape,
@@ -86,11 +125,16 @@ def build_contents(
         answer=build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence),
         form=describe_form(presentation),
         evidence=evidence,
-        views=tuple(
-            _view_rank(result, rank, fits[rank], evidence) | shown.get(rank, {"components": ()})
-            for rank in result.ranks
-        ),
-        health=unknown_health(*known) if result.data is None else check_health(result.data),
+        loss=LOSS_WORDS[result.path.beta_loss],
+        samples=samples.describe(),
+        stability=_describe_stability(result),
+        tables=tables,
+        tree=max((rank for rank in ranks if rank <= max(TREE_ROWS, likely + 2)), default=ranks[-1]),
+        left_out=None if ranks[-1] == result.ranks[-1] else (ranks[-1], result.ranks[-1]),
+        views=tuple(_view_rank(result, rank, fits[rank], evidence) | shown[rank] for rank in ranks),
+        health=unknown_health(*known)
+        if result.data is None
+        else check_health(result.data, result.path.beta_loss),
         recipe=recipe,
         materials=materials,
     )
@@ -129,18 +173,35 @@ def _drop_none(value: Any) -> Any:
 def _view_rank(result: Result, rank: int, fit: Fit, evidence: Evidence) -> dict[str, Any]:
     """The page at one rank, without its components."""
     probabilities = evidence.column("probability") if rank in evidence.ranks else None
-    shown, on_path = percent(fit.explained), percent(1.0 - fit.unexplained)
+    polished = result.factors(rank).polished
+    rough, fine = percents([fit.unexplained, result.polished_loss])
     return {
         "rank": rank,
-        "polished": result.factors(rank).polished,
-        "explained_words": shown,
-        "on_path_words": None if on_path == shown else on_path,
+        "polished": polished,
+        "explained_words": percent(1.0 - fit.unexplained),
+        "unexplained_words": percent(fit.unexplained),
+        "polish_words": f"from {rough} to {fine}" if polished and rough != fine else None,
         "unexplained": fit.unexplained,
         "added_words": None if fit.added is None else percent(fit.added),
         "probability_words": probabilities.words[evidence.ranks.index(rank)] if probabilities else None,
         "sentence": describe_rank(evidence, rank),
         "samples": fit.samples,
         "detail": None,
+    }
+
+
+def _describe_stability(result: Result) -> dict[str, Any] | None:
+    """The stability of each component of the model with its interval, and by rank."""
+    found = result.stability
+    if found is None:
+        return None
+    return {
+        "resamples": found.n_resamples,
+        "components": found.stability.round(3).tolist(),
+        "interval": found.interval.T.round(3).tolist(),
+        "ranks": found.ranks.tolist(),
+        "mean": found.by_rank.round(3).tolist(),
+        "lowest": found.lowest_by_rank.round(3).tolist(),
     }
 
 
@@ -158,8 +219,7 @@ N_WORST = 5
 class Fit:
     """The fit at one rank."""
 
-    explained: float  # 1 - ‖X - UVᵀ‖²/‖X‖² of the factors shown
-    unexplained: float  # relative loss on the path, so that ranks compare; otherwise of the factors shown
+    unexplained: float  # relative loss on the path, so that ranks compare
     added: float | None  # decrease of the relative loss from the next smaller rank of the path
     samples: dict[str, Any] | None = None  # how well each sample is fitted: see `_summarise`
     residual: Mapping[str, str] = field(default_factory=dict)  # map of ‖x_i - V u_i‖, by detail
@@ -173,9 +233,9 @@ def compute_fits(result: Result, presentation: Presentation) -> dict[int, Fit]:
     found: dict[int, Fit] = {}
     previous: float | None = None
     for rank in result.ranks:
-        shown, left = result.relative_loss(rank), path.get(rank)
+        left = path.get(rank)
         added = None if left is None or previous is None else previous - left
-        found[rank] = Fit(1.0 - shown, shown if left is None else left, added, **by_sample.get(rank, {}))
+        found[rank] = Fit(result.relative_loss(rank), added, **by_sample.get(rank, {}))
         previous = previous if left is None else left
     return found
 
@@ -190,10 +250,12 @@ def _fit_samples(result: Result, presentation: Presentation) -> Iterator[tuple[i
         work += rank * result.data.cost
         if work > MAX_WORK and rank != result.rank:
             return
-        U, V, _ = result.factors(rank)
+        U, V, _ = result.factors_on_path(rank)
         assert U is not None
         residuals = row_residuals(result.data, U, V, energies)
-        found: dict[str, Any] = {"samples": _summarise(energies, residuals, presentation)}
+        found: dict[str, Any] = {}
+        if result.path.beta_loss == "frobenius":  # squares say little about the fit of another loss
+            found["samples"] = _summarise(energies, residuals, presentation)
         if presentation.map_shape is not None:
             roots = np.sqrt(residuals)
             picture = as_picture(roots, presentation.map_shape, presentation.order)

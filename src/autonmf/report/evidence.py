@@ -9,6 +9,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.noise import NOISE_LIMIT
+from autonmf.fit import COUNTS, describe_unused
 from autonmf.plotting.evidence import column, default_columns, numeric_columns
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain
@@ -26,11 +27,29 @@ MAX_CANDIDATES = 3
 """Number of ranks shown with their probability next to the answer."""
 
 DEFINITIONS = {
-    "loss": "The loss is the squared error of the fit, or its Kullback-Leibler divergence if selected.",
     "spectrum": "The spectrum is the sequence of squared singular values.",
     "noise": "Noise means independent errors; their size in each row and column is estimated from the data.",
 }
 """Terms that the sentence of a rule may use."""
+
+
+LOSS_WORDS = {
+    "frobenius": {
+        "curve": "Unexplained energy by rank",
+        "fit": "Unexplained fraction of the energy",
+        "note": "Energy is the sum of squares.",
+        "parts": "Percentages are fractions of the energy.",
+        "definition": "The loss is the squared error of the fit.",
+    },
+    "kullback-leibler": {
+        "curve": "Loss by rank, relative to rank one",
+        "fit": "Kullback-Leibler loss relative to rank one",
+        "note": "The loss is the Kullback-Leibler divergence, as a fraction of that of rank one.",
+        "parts": "Percentages are fractions of the sum of the fit.",
+        "definition": "The loss is the Kullback-Leibler divergence.",
+    },
+}
+"""How the page speaks of each loss."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +97,8 @@ class Answer:
     confidence: str = ""
     candidates: tuple[Candidate, ...] = ()  # the most probable ranks
     warnings: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()  # what to do if the choice is uncertain
+    for_counts: bool = False  # whether the data are counts that were fitted with least squares
 
 
 def build_evidence(result: Result) -> Evidence:
@@ -131,20 +152,42 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
     headline, fit = count(rank, "component"), _describe_fit(unexplained, rank, result.path.beta_loss)
+    if result.path.n_known:
+        headline += f", {result.path.n_known} of them known"
     if estimate is None:
-        return Answer(headline, "This rank was given, not chosen from the data.", fit)
+        unused = tuple(map(_as_sentence, describe_unused(result.unused)))
+        return Answer(headline, "This rank was given, not chosen from the data.", fit, warnings=unused)
     why = _as_sentence(estimate.why)
     if result.rank != rank:
         why += f" This model has {count(result.rank, 'component')}, as requested."
     candidates = _find_candidates(estimate, evidence)
+    for_counts = COUNTS in estimate.warnings
+    definitions = {"loss": LOSS_WORDS[result.path.beta_loss]["definition"], **DEFINITIONS}
     return Answer(
         headline,
         why,
         fit,
-        definitions=" ".join(text for term, text in DEFINITIONS.items() if term in estimate.why),
+        definitions=" ".join(text for term, text in definitions.items() if term in estimate.why),
         confidence=_describe_confidence(estimate, candidates),
         candidates=candidates,
-        warnings=tuple(map(_as_sentence, estimate.warnings)),
+        warnings=tuple(_as_sentence(text) for text in estimate.warnings if text != COUNTS),
+        steps=_list_steps(estimate, stability=result.stability is not None),
+        for_counts=for_counts,
+    )
+
+
+def _list_steps(estimate: RankEstimate, *, stability: bool) -> tuple[str, ...]:
+    """What to do if the choice is uncertain."""
+    if estimate.confidence is None or estimate.confidence >= UNCERTAIN:
+        return ()
+    first, last = min(estimate.plausible), max(estimate.plausible)
+    levels = f"ranks {first} to {last}" if last > first else f"the ranks near {first}"
+    measured = "whose components are stable" if stability else "whose components you recognise"
+    measure = "" if stability else " Add --stability, or pass stability=, to see how stable they are."
+    return (
+        "The tree below shows the levels: which component splits when one more is allowed.",
+        f"Move the slider over {levels}, and take a rank {measured}.{measure}",
+        "Then use that rank: --rank on the command line, model.at_rank in Python (the code is at the end).",
     )
 
 
@@ -155,8 +198,7 @@ def _describe_fit(unexplained: Mapping[int, float], rank: int, beta_loss: str) -
     if rank not in words:
         return ""
     parts = [f"{words[k]} with {count(k, 'component')}" for k in near]
-    what = "Unexplained fraction of the energy" if beta_loss == "frobenius" else "Loss relative to rank one"
-    return f"{what}: {', '.join(parts)}."
+    return f"{LOSS_WORDS[beta_loss]['fit']}: {', '.join(parts)}."
 
 
 def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:

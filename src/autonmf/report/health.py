@@ -57,10 +57,10 @@ class Health:
     findings: tuple[Finding, ...]
 
 
-def check_health(data: Data) -> Health:
-    """Compute the facts about X and look for problems."""
+def check_health(data: Data, beta_loss: str = "frobenius") -> Health:
+    """Compute the facts about X and look for problems of a fit with this loss."""
     found = compute_statistics(data)
-    findings = tuple(_find_problems(found))
+    findings = tuple(_find_problems(found, beta_loss))
     if not any(finding.level == "warning" for finding in findings):
         findings = (Finding("good", "No problems found in the data."), *findings)
     return Health(dict(_list_facts(found)), findings)
@@ -90,7 +90,7 @@ def _list_facts(s: Statistics) -> Iterator[tuple[str, str]]:
     yield "Repeated rows", "not searched for" if s.repeated_rows is None else f"{s.repeated_rows:,}"
 
 
-def _find_problems(s: Statistics) -> Iterator[Finding]:
+def _find_problems(s: Statistics, beta_loss: str) -> Iterator[Finding]:
     for number, noun, factor in ((s.zero_rows, "row", "W"), (s.zero_columns, "column", "H")):
         if number:
             yield Finding(
@@ -98,7 +98,9 @@ def _find_problems(s: Statistics) -> Iterator[Finding]:
                 f"{count(number, noun)} {'is' if number == 1 else 'are'} zero, and so is {factor} there.",
                 "This is harmless.",
             )
-    yield from _check_scale(s)
+    if beta_loss == "frobenius":
+        yield from _check_scale(s)
+    yield from _check_clipping(s)
     if not s.sparse and s.zero_fraction > MOSTLY_ZERO:
         yield Finding(
             "note",
@@ -152,6 +154,9 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
             "entries equally.",
             'Use beta_loss="kullback-leibler", or normalise: log(1 + x) for cells, tf-idf for words.',
         )
+
+
+def _check_clipping(s: Statistics) -> Iterator[Finding]:
     if not s.integers and not s.binary and s.at_largest > CLIPPED * (s.size - s.zeros):
         yield Finding(
             "warning",

@@ -13,20 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from autonmf._files import replace_file
-from autonmf.plotting.presentation import Presentation, choose_presentation
+from autonmf.plotting.presentation import Presentation, check_presentation, choose_presentation
 from autonmf.report.contents import Contents, build_contents
 from autonmf.report.evidence import Candidate
 from autonmf.report.health import describe_shape
 from autonmf.report.result import Recipe, Result, recipe_from_model
+from autonmf.stability import ComponentStability
 from autonmf.unmixing import Unmixing, unmix
 
-SCRIPTS = ("charts.js", "cards.js", "page.js")
+SCRIPTS = ("charts.js", "cards.js", "samples.js", "tree.js", "save.js", "page.js")
 
 MAX_BYTES = 7_900_000
 """Maximum size of a page."""
 
-COMPONENT_BYTES = 2_400_000
-"""Maximum size of the components."""
+COMPONENT_BYTES = 2_700_000
+"""Maximum size of the components, the samples, W and H."""
 
 REST_BYTES = 400_000
 """Space for everything else except plotly.js: style, evidence, fits."""
@@ -38,6 +39,7 @@ def write_report(
     *,
     X: Any = None,
     title: str | None = None,
+    stability: ComponentStability | None = None,
     unmix: bool = False,
     **presentation: Any,
 ) -> Path:
@@ -55,13 +57,16 @@ def write_report(
         X out for a model that was fitted with weights.
     title : str, optional
         Headline of the page.
+    stability : ComponentStability, optional
+        ``model.component_stability(X)``, which costs as much as several fits.
     unmix : bool
         Also show the materials of a spectral image and their abundances (`autonmf.unmix`, started from the
         model), as spectra and, with ``map_shape``, as maps from 0 to 1. Needs X.
     **presentation
         How components are shown: ``kind``, ``image_shape``, ``wavelengths``, ``map_shape``, ``feature_names``
-        and the others of `ComponentsDisplay`, and ``sample_names``, the names of the rows of X. Feature names
-        are by default the column names of the data frame that the model was fitted to.
+        and the others of `ComponentsDisplay`; ``sample_names``, the names of the rows of X; and ``groups``, a
+        label for each row, such as its class. Feature names are by default the column names of the data frame
+        that the model was fitted to.
 
     Returns
     -------
@@ -85,8 +90,9 @@ def write_report(
     >>> write_report(model, "swimmer.html", X=X, image_shape=(32, 32)).name  # doctest: +SKIP
     'swimmer.html'
     """
+    check_presentation("write_report", presentation)
     plotly = plotly_script()
-    with closing(Result.from_model(model, X)) as result:
+    with closing(Result.from_model(model, X, stability)) as result:
         if presentation.get("feature_names") is None:
             presentation["feature_names"] = getattr(model, "feature_names_in_", None)
         form = choose_presentation(result.path.shape, **presentation)
@@ -173,6 +179,12 @@ def render(contents: Contents, plotly: str) -> str:
         "no_confidence": "" if answer.confidence else " hidden",
         "candidates": "".join(_render_candidate(one, ranks) for one in answer.candidates),
         "warnings": _fill('<p class="finding warning"><b>Warning:</b> {}</p>', *answer.warnings),
+        "steps": _fill("<li>{}</li>", *answer.steps),
+        "no_steps": "" if answer.steps else " hidden",
+        "for_counts": _fill("<dt>{}</dt><dd><pre>{}</pre></dd>", *recipe.for_counts),
+        "no_counts": "" if answer.for_counts and recipe.for_counts else " hidden",
+        "loss_curve": contents.loss["curve"],
+        "loss_note": contents.loss["note"],
         "evidence_head": _fill('<th scope="col">{}</th>', *(column.label for column in columns)),
         "evidence_rows": "".join(
             f'<tr data-rank="{rank}"><th scope="row">{rank}</th>'

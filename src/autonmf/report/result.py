@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import platform
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from autonmf.distributed import RowPartitioned, as_data
 from autonmf.fit import Factorisation
 from autonmf.path import RankPath
 from autonmf.selection import RankEstimate
+from autonmf.stability import ComponentStability
 
 SAME_ENERGY = 1e-3
 """Relative difference of squared norms above which X is not the training data."""
@@ -40,9 +41,11 @@ class Result:
     rank: int  # of the model: the chosen one, unless another was requested
     loss: float  # ½‖X - UVᵀ‖² of the final factors
     data: Data | None = None  # X, if available
+    stability: ComponentStability | None = None  # of the final components, if measured
+    unused: tuple[int, ...] = ()  # known components that X does not need, from 0
 
     @classmethod
-    def from_model(cls, model: Any, X: Any = None) -> Result:
+    def from_model(cls, model: Any, X: Any = None, stability: ComponentStability | None = None) -> Result:
         """From a fitted `AutoNMF`; with the training data X the weights of its components are known.
 
         Call `close` afterwards.
@@ -50,6 +53,8 @@ class Result:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model, "path_", msg="the report needs a fitted AutoNMF: call fit first")
+        if stability is not None and not np.array_equal(stability.components, model.components_):
+            raise ValueError("stability is that of another model: pass model.component_stability(X)")
         with ExitStack() as stack:
             data, W = None, None
             if X is not None:
@@ -65,10 +70,18 @@ class Result:
             rank=model.n_components_,
             loss=0.5 * model.reconstruction_err_**2,
             data=data,
+            stability=stability,
+            unused=model.unused_components_,
         )
 
     @classmethod
-    def from_factorisation(cls, found: Factorisation, X: Any, missing: str = "error") -> Result:
+    def from_factorisation(
+        cls,
+        found: Factorisation,
+        X: Any,
+        missing: str = "error",
+        stability: ComponentStability | None = None,
+    ) -> Result:
         """From the result of `factorise` for X."""
         return cls(
             path=found.path,
@@ -77,6 +90,8 @@ class Result:
             rank=found.rank,
             loss=found.loss,
             data=as_data(X, missing=missing),
+            stability=stability,
+            unused=found.unused,
         )
 
     def close(self) -> None:
@@ -104,10 +119,22 @@ class Result:
         point = self.path.at_rank(rank)
         return Factors(point.U, point.V, False)
 
+    def factors_on_path(self, rank: int) -> Factors:
+        """The factors whose loss is reported: before the polish, so that ranks compare."""
+        if rank not in self.path.ranks:
+            return self.final
+        point = self.path.at_rank(rank)
+        return Factors(point.U, point.V, False)
+
     def relative_loss(self, rank: int) -> float:
-        """‖X - UVᵀ‖²/‖X‖² of the factors shown."""
-        loss = self.loss if self.factors(rank) is self.final else self.path.at_rank(rank).loss
+        """The loss on the path as a fraction; of the model if the path lacks its rank."""
+        loss = self.path.at_rank(rank).loss if rank in self.path.ranks else self.loss
         return float(loss / self.path.energy)
+
+    @property
+    def polished_loss(self) -> float:
+        """The loss of the model as a fraction."""
+        return float(self.loss / self.path.energy)
 
 
 def _close(data: Data | None) -> None:
@@ -140,15 +167,41 @@ class Recipe:
     python: str  # up to the fitted model
     shell: str | None  # the same as a command
     versions: str
+    for_counts: tuple[tuple[str, str], ...] = ()  # what to do with counts instead, and the code that does it
 
 
 def recipe_from_model(model: Any) -> Recipe:
     """The code that fits an `AutoNMF` with the parameters of this one."""
     defaults = inspect.signature(type(model).__init__).parameters
     given = model.get_params(deep=False)
-    return recipe_from_settings({
-        name: value for name, value in given.items() if repr(value) != repr(defaults[name].default)
-    })  # fmt: skip
+    changed = {name: value for name, value in given.items() if repr(value) != repr(defaults[name].default)}
+    other = changed | {"beta_loss": "kullback-leibler"}
+    seed = {"random_state": given["random_state"]} if isinstance(given["random_state"], int) else {}
+    normalise = "from autonmf.io import normalize\nmodel = {}.fit(normalize(X, {!r}))"
+    again = _write_call(changed | seed)
+    return replace(
+        recipe_from_settings(changed),
+        for_counts=(
+            (COUNTS_ADVICE["kullback-leibler"], f"model = {_write_call(other | seed)}.fit(X)"),
+            *((COUNTS_ADVICE[how], normalise.format(again, how)) for how in ("log1p", "tfidf")),
+        ),
+    )
+
+
+COUNTS_ADVICE = {
+    "kullback-leibler": "Counts as they are (mutations, photons, reads): the Kullback-Leibler loss.",
+    "log1p": "Cells x genes: the same total for each cell, then log(1 + x).",
+    "tfidf": "Texts x words: tf-idf weights.",
+}
+"""What to do with counts that were fitted with least squares."""
+
+
+def _write_call(given: dict[str, Any]) -> str:
+    literal = (type(None), bool, int, float, str)
+    arguments = (
+        f"{name}={repr(value) if isinstance(value, literal) else name}" for name, value in given.items()
+    )
+    return f"AutoNMF({', '.join(arguments)})"
 
 
 def recipe_from_settings(
@@ -160,11 +213,7 @@ def recipe_from_settings(
     lines = [*imports, "", *(line for line in loading if line not in imports)]
     if not isinstance(given.get("random_state"), int):
         lines.append("# random_state was not an integer, so another run may give a slightly different result")
-    literal = (type(None), bool, int, float, str)
-    arguments = ", ".join(
-        f"{name}={repr(value) if isinstance(value, literal) else name}" for name, value in given.items()
-    )
-    lines.append(f"model = AutoNMF({arguments}).fit(X)")
+    lines.append(f"model = {_write_call(given)}.fit(X)")
     versions = [f"{name} {version(name)}" for name in ("autonmf", "numpy", "scipy", "scikit-learn")]
     versions.append(f"Python {platform.python_version()}")
     return Recipe("\n".join(lines), shell, ", ".join(versions))

@@ -7,7 +7,9 @@ With the `autonmf.selection.features` of rank k the score is
 each within the limits below, and the probability of k is proportional to :math:`e^{z_k}`. The fall to noise
 decides where noise begins at some rank; where it does not, drop ratio and elbow fit do, and never surely. The
 weights are those of a conditional logit model fitted to data of known rank; docs/selection.md tells how, and
-on what. The drop ratio of rank one says nothing: there always is a first component.
+on what. The drop ratio of rank one says nothing: there always is a first component. With known components
+(`autonmf.model.known`) these together take its place, and the rule says how many the data need beyond them;
+their drop ratio is that of the weakest one that is in X.
 """
 
 from __future__ import annotations
@@ -51,16 +53,17 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
     """The likeliest rank."""
     features = compute_features(evidence)
     scores = feature_columns(features) @ np.array(WEIGHTS)
-    probabilities = probabilities_of(scores, evidence.ranks)
+    first = int(features.rank[0])
+    probabilities = probabilities_of(scores, evidence.ranks - (first - 1))
     likeliest = np.flatnonzero(probabilities == probabilities.max())
     best = int(
         likeliest[-1 if features.noise_ratio[-1] > NOISE_LIMIT else 0]
     )  # nothing stands out up to there
     most = float(largest_confidences(features)[best])
     return RankEstimate(
-        rank=best + 1,
+        rank=best + first,
         rule="auto",
-        why=_why(features, best),
+        why=_why_beyond(features, best) if evidence.n_known else _why(features, best),
         evidence={
             "rank": features.rank,
             "loss": features.loss,
@@ -71,7 +74,7 @@ def auto_rule(evidence: Evidence) -> RankEstimate:
             "score": scores,
             "probability": probabilities,
         },
-        plausible=plausible_ranks(probabilities),
+        plausible=plausible_ranks(probabilities, first),
         confidence=min(float(probabilities[best]), most) if len(probabilities) > 1 else None,
         warnings=tuple(_warnings(features, probabilities, best, evidence)),
     )
@@ -86,7 +89,8 @@ def feature_columns(features: Features) -> Array:
             np.minimum(features.fall, MAX_FALL),
         ]
     )
-    columns[0, 0] = 0.0
+    if not features.n_known:
+        columns[0, 0] = 0.0
     return columns
 
 
@@ -102,10 +106,10 @@ def largest_confidences(features: Features) -> Array:
     return np.where(features.noise_ratio <= 1.0, MAX_CONFIDENCE, MAX_UNEXPLAINED_CONFIDENCE)
 
 
-def plausible_ranks(probabilities: Array) -> tuple[int, ...]:
-    """The ranks that are nearly as probable as the likeliest."""
+def plausible_ranks(probabilities: Array, first: int = 1) -> tuple[int, ...]:
+    """The ranks that are nearly as probable as the likeliest; the probabilities begin at rank ``first``."""
     return tuple(
-        int(i) + 1 for i in np.flatnonzero(probabilities >= PLAUSIBLE_FRACTION * probabilities.max())
+        int(i) + first for i in np.flatnonzero(probabilities >= PLAUSIBLE_FRACTION * probabilities.max())
     )
 
 
@@ -140,18 +144,48 @@ def _why(features: Features, best: int) -> str:
     return f"component {rank} lowers the loss {times} the next one would; {left}"
 
 
+def _why_beyond(features: Features, best: int) -> str:
+    """One sentence on the number of components beyond the known ones, which is ``best``."""
+    n_known, noise_ratio, drop_ratio = features.n_known, features.noise_ratio[best], features.drop_ratio[best]
+    those = "the known one" if n_known == 1 else f"the {n_known} known ones"
+    if len(features.rank) == 1:
+        return f"the path has only {those}"
+    number = {0: "no component", 1: "one component"}.get(best, f"{best} components")
+    beyond = f"{number} beyond {those}"
+    if best == 0 and not features.drop[1:].max() > 0.0:
+        return f"{beyond}: none lowers the loss"
+    like_noise = noise_ratio <= NOISE_LIMIT
+    times = format_number(noise_ratio)
+    left = (
+        "what is left of X looks like noise"
+        if like_noise
+        else f"the strongest pattern beyond is still {times} times what noise alone would show"
+    )
+    if best == 0:
+        return f"{beyond}: {left if like_noise else f'no number of them stands out; {left}'}"
+    last = "it" if best == 1 else "the last of them"
+    if features.fall[best] > 0.1:
+        before = format_number(features.noise_ratio_before[best])
+        return f"{beyond}: {last} is {before} times what noise alone would show, and {left}"
+    if drop_ratio < MIN_DROP_RATIO:
+        return f"{beyond}: the loss falls more slowly after them, without a clear break; {left}"
+    times = f"{format_number(drop_ratio)} times as much as" if drop_ratio < 1e4 else "far more than"
+    return f"{beyond}: {last} lowers the loss {times} the next one would; {left}"
+
+
 def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:
-    rank, largest = best + 1, len(probabilities)
+    first, largest = int(features.rank[0]), int(features.rank[-1])
+    rank = best + first
     order = np.argsort(-probabilities, kind="stable")
     found = []
-    if largest == 1:
+    if largest == first:
         found.append("the path has one rank only, so nothing was chosen")
-    elif rank == 1 and (features.noise_ratio[0] <= NOISE_LIMIT or not features.drop[1:].max() > 0.0):
-        found.append("no structure beyond rank one")
+    elif best == 0 and (features.noise_ratio[0] <= NOISE_LIMIT or not features.drop[1:].max() > 0.0):
+        found += [] if evidence.n_known else ["no structure beyond rank one"]
     elif rank == largest:
         found.append(f"the rank is at the bound: raise max_rank above {largest}")
     if probabilities[best] < UNCERTAIN:
-        plausible = plausible_ranks(probabilities)
+        plausible = plausible_ranks(probabilities, first)
         which = f"{rank} is the most probable, but"
         if len(plausible) > 1:
             which = f"{format_intervals(plausible)} are reasonable, because"
@@ -161,8 +195,8 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
             else "the last components are close to what noise alone would show"
         )
         found.append(f"the data do not determine one rank: {which} {reason}")
-    elif rank > 1 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
-        found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + 1}")
+    elif best > 0 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
+        found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + first}")
     if not evidence.complete:
         found.append("the path is incomplete")
     return found

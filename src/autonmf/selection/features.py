@@ -58,14 +58,15 @@ LEAST_FALL = 0.2
 """The fall at the first rank that may leave nothing but noise is at least this: it breaks ties."""
 
 FIRST = 10.0
-"""The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away."""
+"""The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away. Also
+that before known components: these are taken to be in X."""
 
 LAG = 2.0
 """Drops up to this many times the next squared singular value come from solutions that are rough."""
 
 
 class Features(NamedTuple):
-    """One row for each rank from one to the largest visited."""
+    """One row for each rank from one, or the number of known components, to the largest visited."""
 
     rank: Array
     loss: Array  # the fraction of ‖Y‖² that is not explained, never increasing
@@ -75,26 +76,50 @@ class Features(NamedTuple):
     noise_ratio: Array
     noise_ratio_before: Array
     fall: Array
+    n_known: int = 0
 
 
 def compute_features(evidence: Evidence) -> Features:
-    """The features of every rank."""
-    largest = int(evidence.ranks[-1])
+    """The features of every rank.
+
+    Known components together count as the first one. Its drop is the smallest that one of them brings; the
+    elbow is looked for in the drops of all of them and of the others.
+    """
+    first = max(evidence.n_known, 1)
+    ranks = evidence.ranks - (first - 1)
+    largest = int(ranks[-1])
     spectrum = np.pad(evidence.spectrum, (0, largest + 2))
-    losses = _losses(evidence.ranks, evidence.losses, spectrum)
-    drops = -np.diff(losses)
+    losses = _losses(ranks, evidence.losses, spectrum)
+    drops, known = -np.diff(losses), evidence.known_drops
+    if evidence.n_known:
+        drops[0] = known[-1] if known.size else 0.0
     noise_ratios = _noise_ratios(evidence, drops, spectrum)
     before, after = noise_ratios[:-1], noise_ratios[1:]
     return Features(
-        rank=np.arange(1, largest + 1),
+        rank=np.arange(first, first + largest),
         loss=np.maximum(losses[1:-1], 0.0),
         drop=drops[:-1],
         drop_ratio=_drop_ratios(drops, spectrum),
-        elbow=_elbow_fits(drops[:-1], evidence.ranks),
+        elbow=_elbow_fits(*_prepend_known(known, drops[:-1], ranks))[-largest:],
         noise_ratio=after,
         noise_ratio_before=before,
         fall=_falls(before, after),
+        n_known=evidence.n_known,
     )
+
+
+def _prepend_known(known: Array, drops: Array, ranks: Array) -> tuple[Array, Array]:
+    """Drops and ranks with those of the known components before them, instead of the first drop.
+
+    On a path without known components drops decrease. Those up to the last one that is larger than that of a
+    known component are therefore sorted.
+    """
+    if not known.size:
+        return drops, ranks
+    every, larger = np.append(known, drops[1:]), np.flatnonzero(drops[1:] > known[-1])
+    count = len(known) + (int(larger[-1]) + 1 if larger.size else 0)
+    every[:count] = np.sort(every[:count])[::-1]
+    return every, np.append(np.arange(1, len(known)), ranks + len(known) - 1)
 
 
 def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
@@ -121,12 +146,13 @@ def _drop_ratios(drops: Array, spectrum: Array) -> Array:
 def _noise_ratios(evidence: Evidence, drops: Array, spectrum: Array) -> Array:
     """The noise ratio after k = 0, 1, ..., up to the largest rank."""
     largest = len(drops) - 1
-    ratios = np.pad(evidence.whitened.ratios, (0, largest + 1))[: largest + 1]
+    ratios, known = evidence.whitened.ratios, evidence.n_known > 0
+    ratios = np.pad(np.append(FIRST, ratios) if known else ratios, (0, largest + 1))[: largest + 1]
     if evidence.whitened.clipped:
         ratios[0] = max(ratios[0], FIRST)
     if not evidence.all_known:  # drops of known entries and the spectrum of completed ones do not compare
         return ratios
-    first = evidence.whitened.count_above()
+    first = evidence.whitened.count_above() + known
     k = np.arange(1, largest + 1)
     lag = drops[1:] / np.maximum(spectrum[1 : largest + 1], NEGLIGIBLE) / LAG
     ratios[1:] = np.where((k >= first) & (k < HIGH_RANK), np.maximum(ratios[1:], lag), ratios[1:])

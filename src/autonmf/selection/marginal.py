@@ -7,7 +7,8 @@ With distinct ranks in increasing order and the best loss at each,
 is the drop of the loss per component; the first :math:`i` whose drop is more than τ times the next is the
 answer. Index 0 is rank one with :math:`\tfrac12(\|X\|_F^2-\sigma_1^2)`, in place of the path's own rank one.
 The rule therefore never answers one, unless there is nothing else. A rank whose loss is above that of a
-smaller rank was not solved well enough to say anything and is left out.
+smaller rank was not solved well enough to say anything and is left out. With known components index 0 is
+their own loss, and the rule never answers that nothing else is there.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def marginal_rule(path: RankPath, tau: float = 5.0) -> RankEstimate:
     ratios = _compute_ratios(drops)
     evidence = {"rank": ranks, "loss": losses, "drop": drops, "drop_ratio": ratios}
     above = np.flatnonzero(ratios > tau)
-    chosen, why, warnings = _choose(ranks, drops, ratios, above, tau)
+    chosen, why, warnings = _choose(ranks, drops, ratios, above, tau, path.n_known)
     return RankEstimate(
         rank=chosen,
         rule="marginal",
@@ -49,11 +50,13 @@ def marginal_rule(path: RankPath, tau: float = 5.0) -> RankEstimate:
 
 
 def _choose(
-    ranks: Array, drops: Array, ratios: Array, above: Array, tau: float
+    ranks: Array, drops: Array, ratios: Array, above: Array, tau: float, n_known: int
 ) -> tuple[int, str, list[str]]:
     if len(ranks) == 1:
         only = int(ranks[0])
         return only, f"the path has only rank {only}", ["the path has one rank only, so nothing was chosen"]
+    if not np.nansum(drops) > 0 and n_known:
+        return int(ranks[0]), "no component lowers the loss beyond the known ones", []
     if not np.nansum(drops) > 0:
         return (
             int(ranks[0]),
@@ -80,9 +83,12 @@ def _choose(
 
 def _start_at_rank_one(path: RankPath) -> tuple[Array, Array]:
     """Ranks and losses with the exact rank-one loss in front, without those that a smaller rank beats."""
-    beyond = path.ranks > 1
-    ranks = np.concatenate([[1], path.ranks[beyond]])
-    losses = np.concatenate([[path.rank_one_loss], path.losses[beyond]])
+    if path.n_known:  # the loss of the known components alone is a global minimum, too
+        ranks, losses = path.ranks, path.losses
+    else:
+        beyond = path.ranks > 1
+        ranks = np.concatenate([[1], path.ranks[beyond]])
+        losses = np.concatenate([[path.rank_one_loss], path.losses[beyond]])
     best = np.minimum.accumulate(losses)
     solved = losses <= best + NEGLIGIBLE * path.energy
     return ranks[solved], best[solved]

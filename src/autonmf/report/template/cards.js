@@ -20,21 +20,14 @@ function numbers(packed) {
   return found;
 }
 
-// A component has the colour of the matching component at the rank of the model.
+// A component has the colour of its branch of the tree, at every rank.
 const ALIKE = 0.8, COLOURS = 8, DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 function paint(view) {
-  const taken = new Set(view.components.filter((one) => one.cosine >= ALIKE).map((one) => one.match - 1));
-  let free = 0;
-  for (const one of view.components) {
-    let slot = one.cosine >= ALIKE ? one.match - 1 : -1;
-    if (slot < 0) {
-      while (taken.has(free)) free += 1;
-      slot = free;
-      taken.add(slot);
-    }
-    one.colour = `--c${slot % COLOURS}`;
+  view.components.forEach((one, index) => {
+    const slot = one.branch === undefined ? index : one.branch;
+    one.colour = slot < COLOURS ? `--c${slot}` : `hsl(${(137.5 * slot) % 360} 45% ${dark() ? 68 : 42}%)`;
     one.dash = DASHES[Math.floor(slot / COLOURS) % DASHES.length];
-  }
+  });
 }
 
 function drawCards(view) {
@@ -44,14 +37,14 @@ function drawCards(view) {
   list.style.setProperty("--fill", view.components.length > 3 ? "auto-fill" : "auto-fit");
   list.replaceChildren(...view.components.map((component, index) => card(view, component, index + 1)));
   document.getElementById("components-note").textContent = note(view);
-  document.getElementById("maps").hidden = !form.map || !view.detail;
-  document.getElementById("order").hidden = form.kind !== "words" || !view.detail;
+  document.getElementById("maps").hidden = !form.map;
+  document.getElementById("order").hidden = form.kind !== "words";
 }
 
 function card(view, component, number) {
-  const title = element("h3", {}, String(number));
+  const title = element("h3", {}, String(number) + (component.known ? " known" : ""));
   if (component.fraction !== undefined) title.append(element("span", {}, percent(component.fraction)));
-  const item = element("li", { style: ["--own", `var(${component.colour})`] }, title);
+  const item = element("li", { style: ["--own", colour(component.colour)] }, title);
   if (component.image) item.append(element("img", { class: "grey", src: png(component.image), alt: `component ${number} as an image` }));
   if (component.curve) item.append(sparkline(component.curve, contents.form.axes[view.detail], contents.form.kind === "template",
     `component ${number} over ${contents.form.axis_label}, its maximum at ${format(component.peak)}`));
@@ -64,6 +57,11 @@ function card(view, component, number) {
   const terms = component[picked("order")];
   if (terms) item.append(termList(terms));
   if (component.samples && component.samples.length) item.append(element("p", {}, `largest weights: ${component.samples.join(", ")}`));
+  const { stability } = contents;
+  if (stability && view.rank === contents.rank) {
+    const [low, high] = stability.interval[number - 1];
+    item.append(element("p", {}, `stability ${stability.components[number - 1].toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`));
+  }
   if (view.rank !== contents.rank) item.append(element("p", {}, similarity(component)));
   return item;
 }
@@ -125,17 +123,15 @@ function sparkline(packed, axis, log, label) {
 // A note on what is shown.
 function note(view) {
   const { form } = contents;
-  if (!view.detail) {
-    return `The components of rank ${view.rank} are left out to keep the page below 8 MB. In Python: model.path_.at_rank(${view.rank}).`;
-  }
   const said = [];
   if (form.kind === "image") said.push("Each component is shown as an image, from zero to its maximum.");
   if (form.kind === "words") said.push("The top features of each component are listed; bars show their scores.");
   if (form.kind === "spectrum") said.push(form.map ? "Each component is shown as a curve relative to its maximum, with a map over the samples. The share of signal is the part of a sample’s fitted sum that comes from the component, not the abundance of a material; amounts are in the units of the data." : "Each component is shown as a curve relative to its maximum.");
   if (form.kind === "template") said.push("Each component is shown as a spectrum in decibels relative to its maximum, down to −60 dB, with its weight by sample.");
-  if (view.components[0].fraction !== undefined) said.push("Percentages are fractions of the energy.");
+  if (view.components[0].fraction !== undefined) said.push(contents.loss.parts);
   if (!view.polished) said.push(`These are the solutions on the path; model.at_rank(${view.rank}, X) polishes them.`);
   if (form.blocks[view.detail] > 1) said.push(`To keep the page small, ${form.blocks[view.detail]} × ${form.blocks[view.detail]} pixels are averaged.`);
   if (form.thinned[view.detail]) said.push("To keep the page small, curves show the maxima of groups of adjacent points.");
+  if (contents.left_out) said.push(`To keep the page small, it ends at rank ${contents.left_out[0]}; in Python, model.path_ has ${contents.left_out[1]}.`);
   return said.join(" ");
 }

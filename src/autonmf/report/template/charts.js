@@ -1,5 +1,6 @@
 // The plots. Colours come from the style sheet, so that dark mode and print use the same code.
 function colour(name) {
+  if (!name.startsWith("--")) return name;
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
@@ -25,7 +26,10 @@ function draw(id, traces, shape, label) {
   place.setAttribute("aria-label", label);
   const fresh = !place.classList.contains("js-plotly-plot");
   const done = Plotly.react(place, traces, shape, CONFIG);
-  if (fresh) place.on("plotly_click", (event) => { if (place.dataset.ranks) showRank(event.points[0].x); });
+  if (fresh) place.on("plotly_click", (event) => {
+    if (place.dataset.ranks) showRank(event.points[0].x);
+    if (id === "shares") pickSample(event.points[0].customdata[1]);
+  });
   return done;
 }
 
@@ -113,13 +117,14 @@ function drawFit(view) {
   const log = spans(left), floor = 1e-9;
   const y = log ? left.map((value) => Math.max(value, floor)) : left;
   const trace = { type: "scatter", mode: "lines+markers", x: ranks, y, customdata: left.map(percent),
-    line: { color: colour("--data"), width: 1.5 }, hovertemplate: "rank %{x}: %{customdata} unexplained<extra></extra>",
+    line: { color: colour("--data"), width: 1.5 }, hovertemplate: "rank %{x}: %{customdata}<extra></extra>",
     marker: { opacity: 1, color: ranks.map((rank) => colour(rank === view.rank ? "--choice" : "--data")), size: ranks.map((rank) => (rank === view.rank ? 10 : 5)) } };
   document.getElementById("fit-by-sample").hidden = !view.samples; // before plots measure their places
   document.getElementById("fit-curve").dataset.ranks = "yes";
   draw("fit-curve", [trace], layout(250, { shapes: [line(view.rank)], xaxis: rankAxis(ranks), yaxis: percentAxis(log, log ? null : pad(left)) }),
-    `Unexplained energy by rank; ${percent(view.unexplained)} at rank ${view.rank}.`);
+    `${contents.loss.curve}; ${percent(view.unexplained)} at rank ${view.rank}.`);
   drawSamples(view);
+  drawResidual(view);
 }
 
 function percentAxis(log, range) {
@@ -156,10 +161,30 @@ function drawSamples(view) {
     yaxis: percentAxis(sampleRange.log, sampleRange.range) }), `Unexplained energy by sample at rank ${view.rank}; median ${percent(1 - view.samples.median)}.`);
 }
 
+// The residual of each sample as a map, with rows and columns counted from one.
+async function drawResidual(view) {
+  document.getElementById("fit-map").hidden = !view.residual;
+  if (!view.residual) return;
+  const image = await loadImage(png(view.residual)), canvas = document.createElement("canvas"), side = contents.form.blocks[view.detail] || 1;
+  if (shown !== view) return;
+  canvas.width = image.naturalWidth;
+  canvas.height = image.naturalHeight;
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height), z = [];
+  for (let row = 0; row < canvas.height; row += 1) z.push(Array.from({ length: canvas.width }, (_, column) => data[4 * (row * canvas.width + column)] / 255 * view.residual_top));
+  const middle = (side + 1) / 2, centres = (count) => Array.from({ length: count }, (_, index) => middle + side * index);
+  const trace = { type: "heatmap", z, x: centres(canvas.width), y: centres(canvas.height), colorscale: "Viridis", zmin: 0, zmax: view.residual_top,
+    colorbar: { thickness: 12, title: { text: "norm", side: "right" } }, hovertemplate: "row %{y:.0f}, column %{x:.0f}: %{z:.3g}<extra></extra>" };
+  draw("residual", [trace], layout(330, { margin: { l: 8, r: 8, t: 8, b: 8 }, xaxis: { title: { text: "column", standoff: 4 }, constrain: "domain", showgrid: false },
+    yaxis: { title: { text: "row", standoff: 4 }, autorange: "reversed", scaleanchor: "x", constrain: "domain", showgrid: false } }),
+    `Map of the norm of the residual at rank ${view.rank}, 0 to ${format(view.residual_top)}.`);
+}
+
 // All curves in one plot, if components are curves.
 function drawSpectra(view) {
   const place = document.getElementById("spectra");
-  place.hidden = !(isCurve() && view.detail);
+  place.hidden = !isCurve();
   if (place.hidden) return;
   const axis = contents.form.axes[view.detail], most = 12, decibels = contents.form.kind === "template";
   const traces = view.components.map((component, index) => ({

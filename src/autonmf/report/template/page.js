@@ -42,29 +42,24 @@ function showRank(rank) {
 }
 
 function sentenceNow(view) {
-  const parts = [view.rank === 1 ? "One component explains" : `${view.rank} components explain`, view.explained_words, "of the energy"];
+  const one = view.rank === 1, count = one ? "One component" : `${view.rank} components`;
+  const parts = [contents.loss.fit.startsWith("Unexplained") ? `${count} explain${one ? "s" : ""} ${view.explained_words} of the energy`
+    : `${count} leave${one ? "s" : ""} ${view.unexplained_words} of the loss of rank one`];
   if (view.probability_words) parts.push(`· probability ${view.probability_words}`);
   if (view.rank === contents.chosen) parts.push("· chosen");
   return parts.join(" ");
 }
 
 function drawNumbers(view) {
-  const tiles = [["Explained", view.explained_words, view.on_path_words ? `${view.on_path_words} on the path, before polishing` : ""]];
-  if (view.added_words) tiles.push([`Added by component ${view.rank}`, view.added_words, ""]);
+  const energy = contents.loss.fit.startsWith("Unexplained");
+  const tiles = [energy ? ["Explained", view.explained_words, ""] : ["Loss relative to rank one", view.unexplained_words, ""]];
+  if (view.added_words) tiles.push([`${energy ? "Added" : "Lowered"} by component ${view.rank}`, view.added_words, ""]);
   if (view.probability_words) tiles.push(["Probability", view.probability_words, ""]);
   if (view.samples) tiles.push(["Explained, median over samples", percent(view.samples.median), `5\u00a0% of the samples: ${percent(view.samples.low)} or less`]);
   document.getElementById("fit-numbers").replaceChildren(...tiles.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(more ? [element("small", {}, more)] : [])))));
   document.getElementById("fit-worst").textContent = view.samples ? worst(view.samples.worst) : "";
-  const map = document.getElementById("fit-map");
-  map.hidden = !view.residual;
-  if (view.residual) {
-    const image = document.getElementById("residual"), scale = `norm of the residual, 0 to ${format(view.residual_top)}`;
-    image.className = "heat";
-    image.src = png(view.residual);
-    image.alt = `map of the residual at rank ${view.rank}: ${scale}`;
-    document.getElementById("residual-scale").textContent = scale;
-  }
+  document.getElementById("fit-polish").textContent = view.polish_words ? `The components of rank ${view.rank} are polished, which lowers its loss ${view.polish_words}.` : "";
 }
 
 function worst(samples) {
@@ -82,8 +77,18 @@ function drawCode(view) {
 
 function drawPlots() {
   drawSpectra(shown);
+  drawStability(shown);
+  drawTree(shown);
+  drawShares(shown);
   drawFit(shown);
   drawEvidence(shown);
+}
+
+// After a change of the colours.
+function redraw() {
+  paint(shown);
+  drawCards(shown);
+  drawPlots();
 }
 
 let pending = 0;
@@ -110,16 +115,19 @@ const places = new ResizeObserver((entries) => {
   for (const { target } of entries) if (target.classList.contains("js-plotly-plot") && target.clientWidth > 0) Plotly.Plots.resize(target);
 });
 for (const chart of document.querySelectorAll(".chart")) places.observe(chart);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawPlots);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("resize", () => drawTree(shown));
 addEventListener("beforeprint", () => {
-  drawPlots();
+  redraw();
   for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: chart.closest(".pair") ? 320 : 660 });
 });
 addEventListener("afterprint", () => {
   for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: null, autosize: true });
-  drawPlots();
+  redraw();
 });
 
+addSaveButtons();
+fillSamples();
 const last = contents.views.length - 1, start = contents.views.findIndex((view) => view.rank === contents.rank);
 const mark = document.getElementById("mark");
 mark.style.left = `calc(8px + ${last > 0 ? start / last : 0} * (100% - 16px))`;

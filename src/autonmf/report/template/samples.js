@@ -1,0 +1,85 @@
+// The samples: the share of each component in each of them, sorted; by group; one alone.
+let oneSample = 0;
+
+function sharesOf(view) {
+  if (!view.shares_ && view.shares) {
+    const bytes = Uint8Array.from(atob(view.shares), (letter) => letter.charCodeAt(0)), count = contents.samples.names.length;
+    view.shares_ = view.components.map((_, index) => Array.from(bytes.subarray(index * count, (index + 1) * count), (value) => value / 255));
+  }
+  return view.shares_;
+}
+
+// By group, then by the component with the largest share, then by that share.
+function sortSamples(shares) {
+  const { groups } = contents.samples, order = contents.samples.names.map((_, index) => index);
+  const top = order.map((i) => shares.reduce((best, row, k) => (row[i] > shares[best][i] ? k : best), 0));
+  return order.sort((a, b) => (groups ? groups[a] - groups[b] : 0) || top[a] - top[b] || shares[top[b]][b] - shares[top[a]][a] || a - b);
+}
+
+function fillSamples() {
+  const select = document.getElementById("sample"), { names, groups, group_names: labels } = contents.samples;
+  select.replaceChildren(...names.map((name, index) => element("option", { value: index }, groups ? `${name} (${labels[groups[index]]})` : name)));
+  select.addEventListener("change", () => pickSample(Number(select.value)));
+}
+
+function pickSample(index) {
+  oneSample = index;
+  drawOne(shown);
+}
+
+function drawShares(view) {
+  const shares = sharesOf(view), section = document.getElementById("samples");
+  section.hidden = !shares;
+  if (!shares) return;
+  const { names, total, groups, group_names: labels, group_sizes: sizes } = contents.samples, order = sortSamples(shares);
+  const some = names.length < total ? `${names.length} of ${total} samples, evenly spaced, are shown. ` : "";
+  document.getElementById("samples-note").textContent = `${some}The share of signal of a component is its part of the sum of the fit of a sample; the shares of a sample sum to one. `
+    + `Samples are sorted ${groups ? "by group, then " : ""}by their largest component. Click on one to see it below.`;
+  const components = view.components.map((_, index) => String(index + 1)), shapes = [], annotations = [];
+  let start = 0;
+  for (let end = 1; groups && end <= order.length; end += 1) {
+    if (end < order.length && groups[order[end]] === groups[order[start]]) continue;
+    if (end < order.length) shapes.push({ type: "line", xref: "x", yref: "paper", x0: end - 0.5, x1: end - 0.5, y0: 0, y1: 1, line: { color: "#ffffff", width: 2 } });
+    if (end - start > order.length / 25) annotations.push({ text: plain(labels[groups[order[start]]]), x: (start + end - 1) / 2, xref: "x", y: 1, yref: "paper", yanchor: "bottom", showarrow: false });
+    start = end;
+  }
+  const trace = { type: "heatmap", z: shares.map((row) => order.map((i) => row[i])), y: components, customdata: components.map(() => order.map((i) => [plain(names[i]), i])),
+    colorscale: "Viridis", zmin: 0, zmax: 1, xgap: 0, ygap: 1, colorbar: { thickness: 12, tickformat: ".0%" },
+    hovertemplate: "%{customdata[0]}<br>component %{y}: %{z:.0%}<extra></extra>" };
+  draw("shares", [trace], layout(90 + Math.min(26 * view.rank, 620), { shapes, annotations, margin: { l: 8, r: 8, t: groups ? 24 : 8, b: 8 },
+    xaxis: { title: { text: "samples", standoff: 4 }, showticklabels: false, showgrid: false, ticks: "" },
+    yaxis: { title: { text: "component", standoff: 4 }, type: "category", autorange: "reversed", showgrid: false } }),
+    `Share of each of the ${view.rank} components in ${names.length} samples.`);
+  document.getElementById("groups-figure").hidden = !view.by_group;
+  if (view.by_group) {
+    const z = labels.map((_, group) => view.by_group.map((row) => row[group]));
+    const mean = { type: "heatmap", z, x: components, y: labels.map((label, group) => `${plain(label)} (${sizes[group]})`), colorscale: "Viridis", zmin: 0, zmax: 1, xgap: 1, ygap: 1,
+      colorbar: { thickness: 12, tickformat: ".0%" }, texttemplate: view.rank <= 12 ? "%{z:.0%}" : "", hovertemplate: "%{y}<br>component %{x}: %{z:.1%}<extra></extra>" };
+    draw("groups", [mean], layout(80 + 26 * labels.length, { xaxis: { title: { text: "component", standoff: 4 }, type: "category", showgrid: false },
+      yaxis: { type: "category", autorange: "reversed", showgrid: false } }), `Mean share of each component in each of ${labels.length} groups.`);
+  }
+  drawOne(view);
+}
+
+function drawOne(view) {
+  const shares = sharesOf(view), name = contents.samples.names[oneSample];
+  document.getElementById("sample").value = oneSample;
+  const y = shares.map((row) => row[oneSample]);
+  const trace = { type: "bar", x: view.components.map((_, index) => String(index + 1)), y, marker: { color: view.components.map((one) => colour(one.colour)) },
+    hovertemplate: "component %{x}: %{y:.1%}<extra></extra>" };
+  draw("one", [trace], layout(250, { xaxis: { title: { text: "component", standoff: 4 }, type: "category" }, yaxis: { tickformat: ".0%", range: [0, 1.02 * Math.max(...y, 0.01)] } }),
+    `Share of each component in ${name}.`);
+}
+
+// How well components are found again, by rank.
+function drawStability(view) {
+  const found = contents.stability;
+  document.getElementById("stability-figure").hidden = !found;
+  if (!found) return;
+  const curve = (y, name, dash) => ({ type: "scatter", mode: "lines+markers", x: found.ranks, y, name, line: { color: colour("--data"), width: 1.5, dash }, marker: { size: 5 },
+    hovertemplate: `rank %{x}: %{y:.2f} (${name})<extra></extra>` });
+  document.getElementById("stability").dataset.ranks = "yes";
+  draw("stability", [curve(found.mean, "mean", "solid"), curve(found.lowest, "lowest", "dot")], layout(240, { shapes: [line(view.rank)], showlegend: true,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, xaxis: rankAxis(found.ranks), yaxis: { range: [0, 1.05], nticks: 6 } }),
+    `Mean and lowest stability of the components by rank, over ${found.resamples} resamples.`);
+}

@@ -1,0 +1,81 @@
+"""`--known FILE`: known components on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from autonmf import AutoNMF
+
+NAMES = [f"f{j}" for j in range(20)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, np.ndarray, np.ndarray]:
+    """A matrix with names, two of its four components with their columns reversed; both as arrays."""
+    rng = np.random.default_rng(0)
+    H = rng.gamma(0.3, 1.0, (4, 20)).round(6)
+    X = rng.poisson(rng.gamma(0.5, 20.0, (80, 4)) @ H).astype(float)
+    pd.DataFrame(X, columns=NAMES).to_csv(tmp_path / "X.csv", index=False)
+    pd.DataFrame(H[:2], columns=NAMES)[NAMES[::-1]].to_csv(tmp_path / "known.csv", index=False)
+    return tmp_path / "X.csv", tmp_path / "known.csv", X, H
+
+
+def test_fit(run, files) -> None:
+    matrix, known, X, H = files
+    out = matrix.parent / "out"
+    result = run("fit", matrix, "--known", known, "--out", out)
+    assert result.code == 0, result.err
+    assert "2 components beyond the 2 known ones" in result.out
+    model = AutoNMF(fixed_components=H[:2], random_state=0).fit(X)
+    found = np.load(out / "H.npy")
+    np.testing.assert_array_equal(found[:2], H[:2])
+    np.testing.assert_allclose(found, model.components_, rtol=1e-6, atol=1e-9)
+    assert json.loads((out / "summary.json").read_text())["n_known"] == 2
+
+
+def test_a_component_that_is_not_used(run, files) -> None:
+    matrix, known, _, H = files
+    pd.DataFrame(np.vstack([H, H[0, ::-1]]), columns=NAMES).to_csv(known, index=False)
+    result = run("fit", matrix, "--known", known, "--rank", 5, "--json")
+    assert json.loads(result.out)["unused"] == [5]
+    assert "warning: known component 5 is not used: the others fit X as well" in result.err
+
+
+def test_report(run, files) -> None:
+    pytest.importorskip("plotly", reason="reports need plotly")
+    matrix, known, _, _ = files
+    page = matrix.parent / "page.html"
+    assert run("report", matrix, "--known", known, "--out", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "4 components, 2 of them known" in text
+    assert text.count('"known":true') >= 2
+    assert f"--known {known}" in text
+    assert "AutoNMF(fixed_components=fixed_components" in text
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ([*NAMES[:-1], "g"], "no column for 'f19' and columns that X does not have: 'g'"),
+        (NAMES[:-1], "no column"),
+    ],
+)
+def test_names_that_do_not_match(run, files, columns: list[str], said: str) -> None:
+    matrix, known, _, H = files
+    pd.DataFrame(H[:2, : len(columns)], columns=columns).to_csv(known, index=False)
+    result = run("fit", matrix, "--known", known)
+    assert result.code == 2
+    assert said in result.err
+    assert "--known" in result.err
+
+
+def test_no_such_file(run, files) -> None:
+    matrix, _, _, _ = files
+    result = run("fit", matrix, "--known", matrix.parent / "nothing.csv")
+    assert result.code != 0
+    assert "nothing.csv" in result.err
