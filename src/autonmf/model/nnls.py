@@ -18,6 +18,9 @@ from autonmf.data.protocol import row_blocks
 SWEEPS_PER_CHECK = 10
 MAX_CHECKS = 40
 
+BLOCK_ENTRIES = 1 << 16
+"""Entries of a block of rows that are solved together: few enough to stay in the cache."""
+
 NEGLIGIBLE = 1e-60
 """Components this much smaller than the largest get no weight: it would be a huge rounding error."""
 
@@ -38,7 +41,7 @@ def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
         scaled = np.asfortranarray(product[rows] * scales, dtype=product.dtype)
         solution[rows] = _solve_shared(scaled, normalized, tol) * scales
 
-    each(solve, row_blocks(product.shape))
+    each(solve, row_blocks(product.shape, BLOCK_ENTRIES))
     return solution
 
 

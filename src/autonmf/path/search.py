@@ -21,6 +21,7 @@ from autonmf.data.factors import as_factor, scale_rows
 from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
+from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance
 from autonmf.model.known import check_known, find_names, replace_known
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
@@ -87,10 +88,12 @@ class SearchResult:
         if self.sample is None:
             point = self.at_rank(rank)
             return point.U, point.V, None
-        solution, scaling = self.solutions[self.ranks.index(rank)], self.unscaler.scaling
-        of_rows = "b" if scaling.transposed else "a"
-        of_sample = replace(scaling, **{of_rows: getattr(scaling, of_rows)[self.sample.taken]})
-        return *of_sample.to_original(solution.U, solution.V), self.sample.take(self.view.scaled)
+        rows, V = (
+            self.sample.take(self.view.scaled),
+            self.unscaler.unscale_columns(self.solutions[self.ranks.index(rank)].V),
+        )
+        with one_pool():
+            return *self.view.scaling.to_original(fit_rows(rows, V), V), rows
 
     def _to_point(self, index: int) -> PathPoint:
         point = self.solutions[index]
@@ -136,7 +139,7 @@ class SearchResult:
     def finish_later(self) -> Lazy[RankPath]:
         """`finish` when the path is read, if that needs no more of X than a copy no larger than the path."""
         if self.plateaus and not self.opened.keeps_rows_remote:
-            size = sum(solution.U.nbytes + solution.V.nbytes for solution in self.solutions)
+            size = 0 if self.sample else sum(one.U.nbytes + one.V.nbytes for one in self.solutions)
             unscaler = self.unscaler.without_X(size)
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
@@ -479,6 +482,8 @@ def _make_result(
         )  # fmt: skip
     plain, weighted = view, None
     plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
+    if sample is not None:
+        solutions = [solution._replace(U=None) for solution in solutions]  # all rows are projected later
     if view.scaling.is_uniform:
         visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
     else:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autonmf._types import Array
 from autonmf.data import Scaling
 from autonmf.data.factors import as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
@@ -85,11 +86,15 @@ class Unscaler:
         U, V = balance(U, V, sort=True, n_fixed=view.n_fixed)
         return PathPoint(U, V, loss, lam, solution.n_iter, view.compressed is None)
 
+    def unscale_columns(self, V: Array) -> Array:
+        """The right factor of X' in the units of the view."""
+        scales = self.scaling.a if self.scaling.transposed else self.scaling.b
+        scaled = scale_rows(V, scales / np.sqrt(self.view.scaling.unit))
+        return np.asfortranarray(scaled, dtype=self.view.scaled.dtype)
+
     def _project(self, solution: Solution) -> PathPoint:
         """The best solution of all rows of X with the components of some of them."""
-        view = self.view
-        scales = self.scaling.a if self.scaling.transposed else self.scaling.b
-        V = as_factor(scale_rows(solution.V, scales), view.scaled.dtype)
+        view, V = self.view, self.unscale_columns(solution.V)
         U, loss = view.loss.project(view.scaled, V)
         point = PathPoint(U, V, 0.0, 0.0, solution.n_iter)
         return self._to_point_like(point, U, V, loss)
