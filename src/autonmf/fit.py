@@ -12,15 +12,15 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy
 from autonmf._warnings import warn
-from autonmf.data import OpenedData, Scaling, looks_like_counts
+from autonmf.data import Data, OpenedData, Scaling, looks_like_counts
 from autonmf.data.factors import RemoteFactor, as_factor, take_columns
 from autonmf.data.noise import whiten_counts
 from autonmf.losses import FROBENIUS
+from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance
 from autonmf.path import (
     Checkpoint,
     PathOptions,
-    PathPoint,
     RankPath,
     SearchResult,
     View,
@@ -115,12 +115,12 @@ def factorise(
     began = time.monotonic()
     check_rule(rule, tau)
     data = opened.data
-    options = replace(
-        _stop_at(n_components, options, data.shape), equilibrate=n_components is None and rule == "auto"
-    )
+    given = n_components is not None
+    equilibrate = rule == "auto" and (options.loss.equilibrates or not given)
+    options = replace(_stop_at(n_components, options, data.shape), equilibrate=equilibrate)
     opened.check_options(options)
     with open_checkpoint(options, data) as (options, checkpoint):
-        found = search(opened, options, checkpoint=checkpoint, keep_partial=False)
+        found = search(opened, options, checkpoint=checkpoint, keep_partial=False, given_rank=given)
         if options.loss.reweighs and not opened.weighted:
             found = _search_with_weights(opened, options, found, time.monotonic() - began, checkpoint)
     estimate = None
@@ -129,12 +129,13 @@ def factorise(
         estimate = choose_rank(path, data, rule, tau=tau)
         if options.loss is FROBENIUS and looks_like_counts(data):
             estimate = replace(estimate, warnings=(*estimate.warnings, COUNTS))
-        point = _point_at(found, estimate.rank)
+        start = _start_at(found, estimate.rank)
     else:
-        point = _nearest_point(found, n_components)
+        start = found.start_at(_nearest_rank(found, n_components))
     if on_polish is not None:
-        on_polish(int(point.V.shape[1]))
-    polished = polish(found.view, point.U, point.V, options)
+        on_polish(int(start[1].shape[1]))
+    U, V, sample = start
+    polished = polish(found.view, U, V, options, sample)
     W, H, loss = _project(opened, _pad(polished.V, n_components), options)
     unused = _find_unused(opened, found.view, polished, loss, options) if options.n_known else ()
     if estimate is not None and unused:
@@ -242,21 +243,25 @@ class Polished(NamedTuple):
     converged: bool
 
 
-def polish(view: View, U: Any, V: Array, options: PathOptions) -> Polished:
+def polish(view: View, U: Any, V: Array, options: PathOptions, sample: Data | None = None) -> Polished:
     """Iterate from (U, V) at this rank with λ = 0, until a stopping criterion holds.
 
-    The iterations are made on the compression first, if there is one, and then on X itself.
+    The iterations are made on the compression first, if there is one, or on a sample of the rows if U are
+    those of a sample, and then on X itself.
     """
     solver = replace(options, grid="exact").make_solver()
     whole = view.matrix if options.loss.reads_entries else view.scaled
     stages: list[tuple[Any, float, int]] = [(whole, TIGHTER * options.tol, options.max_iter)]
-    if view.compressed is not None:
-        cheap = view.compressed, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS)
+    smaller = view.compressed if sample is None else sample
+    if smaller is not None:
+        cheap = smaller, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS)
         stages = [cheap, (view.scaled, options.tol, options.max_iter)]
     n_iter = 0
     with one_pool():
         U, V = view.scaling.to_scaled(U, V)
         for data, tol, max_iter in stages:
+            if sample is not None and data is not sample:
+                U = fit_rows(data, V)
             stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=CHECK_EVERY, max_iter=max_iter)
             U, V = view.fix(*(as_factor(factor, data.dtype) for factor in (U, V)))
             posed = options.loss.pose(data, mu=options.mu, delta=options.delta, n_fixed=view.n_fixed)
@@ -335,13 +340,12 @@ def describe_unused(unused: tuple[int, ...]) -> tuple[str, ...]:
     return (f"known {which} not used: the others fit X as well",)
 
 
-def _point_at(found: SearchResult, rank: int) -> PathPoint:
-    """The path's solution at a rank; the best one of the smallest rank if that was not visited."""
+def _start_at(found: SearchResult, rank: int) -> tuple[Any, Array, Data | None]:
+    """What a polish begins with at a rank: the best of the smallest rank if that was not visited."""
     if rank > max(found.path.n_known, 1) or rank in found.ranks:
-        return found.at_rank(rank)
+        return found.start_at(rank)
     view = found.view
-    U, V = balance(*view.scaling.to_original(*view.smallest[:2]), n_fixed=view.n_fixed)
-    return PathPoint(U, V, found.path.rank_one_loss, 0.0, 0)
+    return *balance(*view.scaling.to_original(*view.smallest[:2]), n_fixed=view.n_fixed), None
 
 
 def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, int]) -> PathOptions:
@@ -370,16 +374,16 @@ def _stop_at(n_components: int | None, options: PathOptions, shape: tuple[int, i
     return replace(options, max_rank=int(first), min_rank=int(n_components))
 
 
-def _nearest_point(found: SearchResult, n_components: int) -> PathPoint:
-    """The solution at a given rank, or the one of largest rank if components have vanished."""
+def _nearest_rank(found: SearchResult, n_components: int) -> int:
+    """The given rank, or the largest one if components have vanished."""
     largest = found.ranks[-1]
     if largest >= n_components:
-        return found.at_rank(n_components)
+        return n_components
     warn(
         f"{n_components - largest} of the {n_components} components vanished on the path and are zero; "
         "to get more components, raise max_rank or try another random_state"
     )
-    return found.at_rank(largest)
+    return largest
 
 
 def _pad(V: Array, n_components: int | None) -> Array:

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from autonmf.data import Data, Stored, as_data, compress, equilibration, noise, streamed, unit_scaling
+from autonmf.data import Data, Stored, as_data, equilibration, lead, noise, streamed, unit_scaling
 from autonmf.data.dense import Dense
 from autonmf.data.noise import Unclipped, WhitenedSpectrum, draw_half_normal, unclip, whiten
 from autonmf.datasets import load_swimmer
@@ -26,7 +26,7 @@ def whitened(X: Any) -> WhitenedSpectrum:
 def spectrum_of(data: Data) -> WhitenedSpectrum:
     for choose in (unit_scaling, equilibration):
         data = choose(data).apply(data)
-    return whiten(data, compress(data, 15, np.random.default_rng(0)))
+    return whiten(data, lead(data, 15, np.random.default_rng(0)))
 
 
 def clipped(rank: int, seed: int, sigma: float = 0.5, shape: tuple[int, int] = (200, 120)) -> Matrix:

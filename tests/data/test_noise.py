@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from autonmf import rank_path, select_rank
-from autonmf.data import Data, as_data, compress, equilibration, noise, streamed, unit_scaling
+from autonmf.data import Data, as_data, equilibration, lead, noise, streamed, unit_scaling
 from autonmf.data.noise import NOISE_LIMIT, TRACY_WIDOM, WhitenedSpectrum, noise_edge, whiten, whiten_counts
 from autonmf.datasets import make_low_rank
 
@@ -32,7 +32,7 @@ def equilibrate(data: Data) -> Data:
 
 
 def spectrum_of(data: Data, rank: int = 15) -> WhitenedSpectrum:
-    return whiten(data, compress(data, rank, np.random.default_rng(0)))
+    return whiten(data, lead(data, rank, np.random.default_rng(0)))
 
 
 def whitened(X: Any, rank: int = 15) -> WhitenedSpectrum:

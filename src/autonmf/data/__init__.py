@@ -1,6 +1,14 @@
 """What X may be, behind one small protocol: the only place that knows how X is stored."""
 
-from autonmf.data.compressed import Compressed, compress, compress_onto
+from autonmf.data.compressed import (
+    Compressed,
+    compress,
+    compress_onto,
+    find_spectrum,
+    is_tall,
+    lead,
+    lead_tall,
+)
 from autonmf.data.dense import Dense
 from autonmf.data.protocol import Block, Data, row_blocks
 from autonmf.data.scaling import Scaled, Scaling, equilibration, sums_of_squares, unit_scaling, unscale
@@ -36,7 +44,11 @@ __all__ = [
     "compress_onto",
     "equilibration",
     "fill_masked_array",
+    "find_spectrum",
     "is_stored",
+    "is_tall",
+    "lead",
+    "lead_tall",
     "looks_like_counts",
     "open_data",
     "open_stored",

@@ -8,20 +8,32 @@ and only adds to ‖X‖². Only the Frobenius loss can use it.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from autonmf._types import Array
 from autonmf.data.factors import RemoteFactor, as_factor, cross, gram, persist, triangle
-from autonmf.data.protocol import Block, BlockFunction, Data, RowBlocks, no_weights, row_blocks
+from autonmf.data.protocol import (
+    Block,
+    BlockFunction,
+    Data,
+    RowBlocks,
+    is_sparse,
+    no_weights,
+    reads_rows,
+    row_blocks,
+)
 
 OVERSAMPLE = 10
 """Columns beyond the largest rank."""
 
 PASSES = 2
 """Rounds of products with Xᵀ and X that sharpen the range."""
+
+FEW_COLUMNS, TALL = 256, 20
+"""XᵀX is cheap with at most so many columns, and so many times as many rows."""
 
 WELL_CONDITIONED = 1e3
 """The Gram matrix of columns with this condition gives a basis to ten digits at once."""
@@ -57,12 +69,6 @@ class Compressed(RowBlocks):
     def squared_norm(self) -> float:
         """‖X‖² of the matrix that was compressed."""
         return self._squared_norm
-
-    @property
-    def spectrum(self) -> Array:
-        """The leading squared singular values of X, decreasing, as fractions of ‖X‖²."""
-        squares = np.linalg.eigvalsh(self.R.T @ self.R)[::-1]
-        return np.maximum(squares, 0.0) / (self._squared_norm or 1.0)
 
     def right(self, V: Any) -> Any:
         (L, _), (_, R) = self._in(V.dtype)
@@ -113,6 +119,47 @@ def compress(data: Data, rank: int, rng: np.random.Generator) -> Compressed:
         basis = data.left(as_factor(orthonormalize(basis), data.dtype))
         basis = data.right(as_factor(orthonormalize(basis), data.dtype))
     return compress_onto(data, basis)
+
+
+def lead(data: Data, rank: int, rng: np.random.Generator) -> Array:
+    """XᵀL for an orthonormal basis L of the leading ``rank`` + 10 directions of X, which has its spectrum."""
+    width = min(rank + OVERSAMPLE, *data.shape)
+    return lead_tall(data, width).R if is_tall(data) else compress(data, rank, rng).R
+
+
+def find_spectrum(leading: Array, data: Data) -> Array:
+    """The leading squared singular values of X as fractions of ‖X‖², decreasing, from what `lead` returns."""
+    squares = np.linalg.eigvalsh(leading.T @ leading)[::-1]
+    return np.maximum(squares, 0.0) / (data.squared_norm() or 1.0)
+
+
+class LeadingTall(NamedTuple):
+    """What one pass over a tall X tells."""
+
+    R: Array  # XᵀL for the leading left singular vectors L, m x w
+    rows: Any  # squared norms of the rows of X
+    columns: Array  # of its columns
+
+
+def lead_tall(data: Data, width: int) -> LeadingTall:
+    """The leading directions of a tall X, to all digits, from XᵀX."""
+    rows, products = data.map_blocks(_multiply_transpose, None)
+    values, vectors = np.linalg.eigh(products)
+    values, vectors = values[::-1][:width], vectors[:, ::-1][:, :width]
+    return LeadingTall(vectors * np.sqrt(np.maximum(values, 0.0)), rows, products.diagonal()[:, None])
+
+
+def is_tall(data: Data) -> bool:
+    """Whether X has few columns and far more rows, which can be read: XᵀX is cheap then."""
+    n, m = data.shape
+    return m <= FEW_COLUMNS and n >= TALL * m and reads_rows(data)
+
+
+def _multiply_transpose(block: Block, _: None) -> tuple[Array, Array]:
+    X = block.read().astype(np.float64, copy=False)
+    if is_sparse(X):
+        return np.asarray(X.power(2).sum(axis=1)).reshape(-1, 1), X.T @ X.toarray()
+    return np.einsum("ij,ij->i", X, X)[:, None], X.T @ X
 
 
 def compress_onto(data: Data, basis: Array) -> Compressed:

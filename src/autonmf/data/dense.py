@@ -6,10 +6,13 @@ import numpy as np
 
 from autonmf._threads import each, one_pool
 from autonmf._types import Array, cached_property
-from autonmf.data.protocol import RowBlocks, even_blocks, row_blocks, squared_sum
+from autonmf.data.protocol import RowBlocks, even_blocks, row_blocks, squared_sum, sum_in_groups
 
 PARALLEL_ENTRIES = 1 << 20
 """X of at least so many entries is multiplied in blocks, over the threads that we have."""
+
+FEW_ROWS = 16
+"""X with this many times as many columns as rows is cut into blocks of columns."""
 
 
 class Dense(RowBlocks):
@@ -61,9 +64,12 @@ class Dense(RowBlocks):
 
 
 def _multiply(X: Array, factor: Array) -> Array:
-    """X @ factor, Fortran-ordered, by blocks of rows of X that depend on its shape only."""
+    """X @ factor, Fortran-ordered, by blocks of rows or columns of X that depend on its shape only."""
     if X.size < PARALLEL_ENTRIES:
         return np.asarray((factor.T @ X.T).T)
+    if X.shape[1] > FEW_ROWS * X.shape[0]:
+        blocks = list(even_blocks(X.shape[1]))
+        return sum_in_groups(lambda b: (factor[b].T @ X[:, b].T).T, blocks)
     dtype = np.result_type(X, factor)
     transposed = np.empty((factor.shape[1], X.shape[0]), dtype=dtype)
     each(lambda b: np.matmul(factor.T, X[b].T, out=transposed[:, b]), even_blocks(X.shape[0]))

@@ -35,10 +35,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.data.compressed import Compressed, compress, orthonormalize
+from autonmf.data.compressed import compress, is_tall, lead_tall, orthonormalize
 from autonmf.data.dense import Dense
-from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows, take_columns
+from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
 from autonmf.data.scaling import Scaled, Scaling, as_single, sums_of_squares, unscale
 
@@ -56,6 +57,9 @@ LARGEST_LEVERAGE = 0.8
 
 NOISE_LIMIT = 1.3
 """Directions up to the edge are noise, those above this many times the edge are not."""
+
+CLEARLY = 1.1
+"""Directions above this many times the edge are not noise whose scales are still rough."""
 
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
@@ -85,8 +89,8 @@ TIES = 0.5
 UNDERSTATED = 1.0
 """Clipping makes noise look smaller than it was: what is found must be larger than what was expected."""
 
-COPIED = 1 << 21
-"""Entries of a matrix that is copied: 16 MB."""
+COPIED = 1 << 23
+"""Entries of a matrix that is copied, at most: 64 MB."""
 
 SAMPLE = 1 << 17
 """Entries that are looked at, about."""
@@ -129,14 +133,13 @@ def noise_edge(n: Array, m: Array) -> Array:
     return np.asarray((a + b) ** 2 + TRACY_WIDOM * (a + b) * (1.0 / a + 1.0 / b) ** (1 / 3))
 
 
-def whiten(data: Data, leading: Compressed, known: Array | None = None) -> WhitenedSpectrum:
-    """The spectrum of Z, from X compressed to its leading directions. A round reads X three times.
+def whiten(data: Data, leading: Array, known: Array | None = None) -> WhitenedSpectrum:
+    """The spectrum of Z, from XᵀL for the leading directions L of X. A round reads X a few times.
 
     Clipped noise is recognised and undone where X is dense and complete. With known components of X, as
     columns, the spectrum is that of what they leave: Z (I - P), with P the projector on them.
     """
-    rows, columns = sums_of_squares(data)
-    start = _Whitened.of(Scaling(), rows, columns, leading.L, leading.R)
+    start = _Whitened.of(data, Scaling(), leading, *sums_of_squares(data))
     if start.is_exact(LIMITS[0]):
         return _beyond_known(data, start, known)
     data = as_single(data)  # where that is faster; sums are in double precision
@@ -144,7 +147,8 @@ def whiten(data: Data, leading: Compressed, known: Array | None = None) -> White
     unclipped = _undo_clipping(data, first)
     if unclipped is None:
         return _beyond_known(data, _whiten(data, first, start.spectrum.count_above(), LIMITS), known)
-    found = _whiten(unclipped, _measure(unclipped, first.scaling, first.V), -1, LIMITS)
+    again = _measure(unclipped, *_rescale(first, first.spectrum.count_above(LIMITS[1])))
+    found = _whiten(unclipped, again, -1, LIMITS[1:])
     return _beyond_known(unclipped, found, known)._replace(clipped=True)
 
 
@@ -167,24 +171,24 @@ def whiten_counts(
     return _beyond_known(data, found, known)
 
 
-def project_out(leading: Compressed, known: Array) -> Compressed:
-    """The compression L Rᵀ of X (I - P), with P the projector on known components, given as columns."""
+def project_out(leading: Array, known: Array) -> Array:
+    """The leading directions XᵀL of X (I - P), with P the projector on known components, given as columns."""
     basis = orthonormalize(np.asfortranarray(known), exactly=True)
-    return Compressed(leading.L, leading.R - basis @ (basis.T @ leading.R), leading.squared_norm())
+    return np.asarray(leading - basis @ (basis.T @ leading))
 
 
-def measure_known(leading: Compressed, known: Array) -> Array:
+def measure_known(data: Data, leading: Array, known: Array) -> Array:
     r"""By how much each known component lowers the loss, as fractions of ‖X‖², decreasing; only those in X.
 
     With K the components as columns and :math:`G = K^\top K`, least squares without component j leave
     :math:`\|XKG^{-1}e_j\|^2/(G^{-1})_{jj}` more than with it. A component that lowers the loss by no more
     than noise would let it is not in X.
     """
-    (n, m), columns = leading.shape, known / np.linalg.norm(known, axis=0)
+    (n, m), columns = data.shape, known / np.linalg.norm(known, axis=0)
     inverse = np.linalg.pinv(columns.T @ columns)
-    weights = leading.R.T @ columns @ inverse
-    energy = leading.squared_norm()
-    left = energy - float(np.square(project_out(leading, known).R - leading.R).sum())
+    weights = leading.T @ columns @ inverse
+    energy = data.squared_norm()
+    left = energy - float(np.square(project_out(leading, known) - leading).sum())
     noise = left / max(m - columns.shape[1], 1) * (1.0 + 3.0 * np.sqrt(2.0 / n))
     drops = np.square(weights).sum(axis=0) / inverse.diagonal()
     return np.sort(drops[drops > noise])[::-1] / energy
@@ -254,21 +258,25 @@ def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
 class _Whitened(NamedTuple):
     """Z and its leading directions: Z ≈ U Vᵀ, where U has orthonormal columns and V orthogonal ones."""
 
+    Z: Data
     scaling: Scaling  # from X to Z
     rows: Any  # squared norms of its rows
     columns: Array  # of its columns
-    U: Any  # n x w
     V: Array  # m x w, by decreasing norm
     spectrum: WhitenedSpectrum
 
     @staticmethod
-    def of(scaling: Scaling, rows: Any, columns: Array, U: Any, V: Array) -> _Whitened:
-        """From orthonormal U and V = ZᵀU, which are rotated."""
-        vectors = np.linalg.eigh(V.T @ V)[1][:, ::-1]
-        U, V = map_rows(_times, U, vectors), V @ vectors
+    def of(Z: Data, scaling: Scaling, V: Array, rows: Any, columns: Array) -> _Whitened:
+        """From V = ZᵀU for orthonormal U, which is rotated, and the squared norms of rows and columns."""
+        V = V @ np.linalg.eigh(V.T @ V)[1][:, ::-1]
         shape = int(sum_rows(np.count_nonzero, rows)), int(np.count_nonzero(columns))
         squares = np.square(V).sum(axis=0) / (columns.sum() or 1.0)
-        return _Whitened(scaling, rows, columns, U, V, WhitenedSpectrum(shape, squares))
+        return _Whitened(Z, scaling, rows, columns, V, WhitenedSpectrum(shape, squares))
+
+    def left(self, count: int) -> Any:
+        """The first columns of U = Z V diag(σ)⁻², which are computed when they are needed: n x w is large."""
+        V = self.V[:, :count]
+        return self.Z.right(as_factor(V / np.square(V).sum(axis=0), self.Z.dtype))
 
     def is_exact(self, limit: float) -> bool:
         """Whether the directions far above the edge leave nothing but rounding errors."""
@@ -281,11 +289,11 @@ class _Whitened(NamedTuple):
         return float(self.columns.sum())
 
     def above(self) -> tuple[Array, Array, float]:
-        """The directions above the edge, and the standard deviation of the noise of Z."""
-        k = self.spectrum.count_above()
+        """The directions clearly above the edge, and the standard deviation of the noise of Z."""
+        k = self.spectrum.count_above(CLEARLY)
         n, m = (max(side - k, 1) for side in self.spectrum.shape)
         left = max(self.energy - float(np.square(self.V[:, :k]).sum()), 0.0)
-        return self.U[:, :k], self.V[:, :k], float(np.sqrt(left / (n * m)))
+        return self.left(k), self.V[:, :k], float(np.sqrt(left / (n * m)))
 
 
 def _whiten(data: Data, found: _Whitened, before: int, limits: Sequence[float]) -> _Whitened:
@@ -305,12 +313,14 @@ def _whiten(data: Data, found: _Whitened, before: int, limits: Sequence[float]) 
 def _measure(data: Data, scaling: Scaling, V: Array) -> _Whitened:
     """X with other scales, and its leading directions from about those of V."""
     Z = scaling.apply(data)
+    if is_tall(Z):
+        return _Whitened.of(Z, scaling, *lead_tall(Z, V.shape[1]))
     W = persist(Z.right(as_factor(orthonormalize(V), Z.dtype)))
     values, vectors = np.linalg.eigh(gram(W.astype(np.float64)))
     strong = values > 1e-14 * values[-1]
     U = persist(map_rows(_times, W, vectors[:, strong] / np.sqrt(values[strong])))
     R = Z.left(as_factor(U, Z.dtype)).astype(np.float64, copy=False)
-    return _Whitened.of(scaling, *sums_of_squares(Z), U, R)
+    return _Whitened.of(Z, scaling, R, *sums_of_squares(Z))
 
 
 def _change(old: Scaling, new: Scaling) -> float:
@@ -328,7 +338,7 @@ def _squared_change(after: Array, before: Any) -> float:
 def _rescale(found: _Whitened, count: int) -> tuple[Scaling, Array]:
     """Scales that give the residual beyond some directions equal variances, and V in the new scales."""
     scaling, values = found.scaling, found.spectrum.squares[:count] * found.energy
-    of_rows = map_rows(_residual_variances, found.rows, take_columns(found.U, np.arange(count)), values)
+    of_rows = map_rows(_residual_variances, found.rows, found.left(count), values)
     of_columns = _residual_variances(found.columns, found.V[:, :count] / np.sqrt(values), values)
     a, b = persist(_multiply_roots(scaling.a, of_rows)), _multiply_roots(scaling.b, of_columns)
     return Scaling(a, b), scale_rows(found.V, scaling.b / b)
@@ -340,9 +350,8 @@ def _times(A: Array, matrix: Array) -> Array:
 
 def _residual_variances(squares: Array, vectors: Array, values: Array) -> Array:
     """What singular vectors leave of sums of squares, over one minus their leverage."""
-    parts = np.square(vectors)
-    left = np.maximum(squares[:, 0] - parts @ values, 0.0)
-    leverage = parts.sum(axis=1)
+    explained, leverage = (np.square(vectors) @ np.column_stack([values, np.ones_like(values)])).T
+    left = np.maximum(squares[:, 0] - explained, 0.0)
     free = leverage < LARGEST_LEVERAGE
     return np.where(free, left / np.where(free, 1.0 - leverage, 1.0), squares[:, 0])[:, None]
 
@@ -390,7 +399,8 @@ class Unclipped(RowBlocks):
         return float(self.map_blocks(_squared_sum, None)[1])
 
     def right(self, V: Array) -> Array:
-        return np.asfortranarray(np.concatenate([self.read(b) @ V for b in self.blocks]))
+        parts = (each if self.parallel else map)(lambda b: self.read(b) @ V, self.blocks)
+        return np.asfortranarray(np.concatenate(list(parts)))
 
     def left(self, U: Array) -> Array:
         return sum_in_groups(lambda b: self.read(b).T @ U[b], self.blocks, parallel=self.parallel)

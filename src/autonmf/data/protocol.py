@@ -196,6 +196,12 @@ def is_sparse(block: Any) -> bool:
     return bool(sparse.issparse(block))
 
 
+def reads_rows(data: Data) -> bool:
+    """Whether `Data.map_blocks` can read rows: not of the transpose of what is stored by rows."""
+    scaling = getattr(data, "scaling", None)
+    return not (scaling is not None and scaling.transposed)
+
+
 def square_residual(block: Block, U: Array, V: Array) -> tuple[None, float]:
     """‖X - U Vᵀ‖² of a block, for `Data.map_blocks`."""
     return None, squared_sum(block.residual(U, V))

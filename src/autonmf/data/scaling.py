@@ -17,6 +17,7 @@ the loss itself, which has to be evaluated again on X.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,9 @@ from autonmf._types import Array
 from autonmf.data.factors import map_rows, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, BlockFunction, Data, is_sparse, square, squared_sum
 from autonmf.data.sparse import Sparse
+
+MODERATE = 1e-8
+"""Scales within this of one can be given to either factor, and nothing overflows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +91,10 @@ class Scaled:
         self.data = data
         self.scaling = scaling
         self._squared_norm = squared_norm  # None: not computed yet
-        self._rows, self._columns = (persist(_inverse(s)) for s in (scaling.a, scaling.b))
+        rows, columns = (persist(_inverse(s)) for s in (scaling.a, scaling.b))
+        if not np.ndim(rows) and MODERATE < rows < 1 / MODERATE and data.shape[0] > data.shape[1]:
+            rows, columns = 1.0, columns * rows  # one number is better given to the shorter factor
+        self._rows, self._columns = rows, columns
 
     def flip(self) -> Scaled:
         """The transpose: rows can be read if they can be read of X."""
@@ -125,13 +132,22 @@ class Scaled:
     def right(self, V: Any) -> Any:
         """diag(a)⁻¹ X diag(b)⁻¹ V. Scaling on both sides keeps products in range, however large X is."""
         if self.scaling.transposed:
-            return scale_rows(self.data.left(scale_rows(V, self._rows)), self._columns)
-        return scale_rows(self.data.right(scale_rows(V, self._columns)), self._rows)
+            return self._times(self.data.left, V, self._rows, self._columns)
+        return self._times(self.data.right, V, self._columns, self._rows)
 
     def left(self, U: Any) -> Any:
         if self.scaling.transposed:
-            return scale_rows(self.data.right(scale_rows(U, self._columns)), self._rows)
-        return scale_rows(self.data.left(scale_rows(U, self._rows)), self._columns)
+            return self._times(self.data.right, U, self._columns, self._rows)
+        return self._times(self.data.left, U, self._rows, self._columns)
+
+    @staticmethod
+    def _times(product: Callable[[Any], Any], factor: Any, before: Any, after: Any) -> Any:
+        if np.ndim(before) or before != 1.0:
+            factor = scale_rows(factor, before)
+        result = product(factor)
+        if isinstance(result, np.ndarray) and isinstance(after, np.ndarray):
+            return np.multiply(result, after, out=result, casting="same_kind")
+        return scale_rows(result, after) if np.ndim(after) or after != 1.0 else result
 
     def squared_residual(self, U: Array, V: Array) -> float:
         """From the residual of X itself, whose rows and columns are then scaled."""

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from autonmf import kernels
+from autonmf._threads import each
 from autonmf._types import Array, Lazy, cached_property
-from autonmf.data import Block, Data, row_blocks, unit_scaling, unscale
+from autonmf.data import Block, Data, Dense, row_blocks, unit_scaling, unscale
+from autonmf.data.dense import PARALLEL_ENTRIES
 from autonmf.data.factors import (
     append_column,
     as_factor,
@@ -53,6 +55,9 @@ MU = 1e-8
 
 TRUSTED_DIGITS = 1e4
 """Gram products give the loss to about eps·‖X‖²; below ½·1e4·eps·‖X‖² the residual itself is formed."""
+
+ROUGH = 0.03
+"""The tolerance of weights that are only nearly the best."""
 
 ROUNDING_UNITS = 10.0
 """Sums of products are taken to be right to this many units of their precision."""
@@ -319,7 +324,9 @@ class Frobenius:
     reads_entries = False
 
     def prepare(self, data: Data, *, single: bool) -> Data:
-        """X, or a copy of its entries in single precision where it is sparse."""
+        """X, or a copy of its entries in single precision where it is sparse or an array of our own."""
+        if single and isinstance(data, Dense):
+            return Dense(data.X.astype(np.float32))
         return as_single(data) if single else data
 
     def pose(self, prepared: Data, **constants: Any) -> Problem:
@@ -375,6 +382,11 @@ class Frobenius:
         return Projection(scale_columns(W, np.asarray(unit / size, dtype=W.dtype)), loss * unit**2)
 
 
+def fit_rows(data: Data, V: Array) -> Any:
+    """U ≥ 0 that nearly minimises ‖X - U Vᵀ‖: what a few sweeps find."""
+    return persist(map_rows(solve_nnls, data.right(as_factor(V, data.dtype)), gram(V), ROUGH))
+
+
 def gram_loss(squared_norm: float, inner: float, gram_U: Array, gram_V: Array) -> float:
     """½(‖X‖² - 2⟨X, UVᵀ⟩ + ⟨UᵀU, VᵀV⟩), or 0 if rounding makes it negative.
 
@@ -423,7 +435,16 @@ def _precise_loss(data: Data, U: Any, V: Array) -> float:
 
 def _sweep(block: Array, product: Array, gram: Array, mu: float, count: int) -> Array:
     block = np.array(block, order="F")
-    kernels.hals_sweeps(block, product, gram, mu, count)
+    if block.size < PARALLEL_ENTRIES:
+        kernels.hals_sweeps(block, product, gram, mu, count)
+        return block
+
+    def sweep(rows: slice) -> None:
+        part = np.asfortranarray(block[rows])
+        kernels.hals_sweeps(part, product[rows], gram, mu, count)
+        block[rows] = part
+
+    each(sweep, row_blocks(block.shape))
     return block
 
 

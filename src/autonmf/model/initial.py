@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data import Block, Data, unscale
+from autonmf.data import Block, Data, is_tall, lead_tall, unscale
 from autonmf.data.factors import map_rows, norm, persist, scale_columns
 from autonmf.data.masked import count_columns, count_rows
 
@@ -114,7 +114,10 @@ def leading_triplet(data: Data) -> tuple[Any, float, Array]:
     n, _ = data.shape
     if not data.complete:
         return _fit_known_entries(data)
-    v = data.left(np.ones((n, 1), dtype=data.dtype, order="F"))
+    if is_tall(data):
+        v = np.asfortranarray(np.abs(lead_tall(data, 1).R), dtype=data.dtype)
+    else:
+        v = data.left(np.ones((n, 1), dtype=data.dtype, order="F"))
     sigma = 0.0
     for _ in range(1000):
         v /= np.linalg.norm(v)

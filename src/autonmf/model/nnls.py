@@ -11,10 +11,15 @@ import numpy as np
 from scipy.optimize import nnls
 
 from autonmf import kernels
+from autonmf._threads import each
 from autonmf._types import Array
+from autonmf.data.protocol import row_blocks
 
 SWEEPS_PER_CHECK = 10
 MAX_CHECKS = 40
+
+BLOCK_ENTRIES = 1 << 16
+"""Entries of a block of rows that are solved together: few enough to stay in the cache."""
 
 NEGLIGIBLE = 1e-60
 """Components this much smaller than the largest get no weight: it would be a huge rounding error."""
@@ -30,8 +35,13 @@ def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
     """
     scales = inverse_norms(gram.diagonal())
     normalized = (gram * np.outer(scales, scales)).astype(gram.dtype)
-    solution = _solve_shared(np.asfortranarray(product * scales, dtype=product.dtype), normalized, tol)
-    solution *= scales
+    solution = np.empty(product.shape, dtype=product.dtype, order="F")
+
+    def solve(rows: slice) -> None:
+        scaled = np.asfortranarray(product[rows] * scales, dtype=product.dtype)
+        solution[rows] = _solve_shared(scaled, normalized, tol) * scales
+
+    each(solve, row_blocks(product.shape, BLOCK_ENTRIES))
     return solution
 
 

@@ -16,27 +16,30 @@ import numpy as np
 from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf._warnings import warn
-from autonmf.data import OpenedData, Scaling, as_rows
+from autonmf.data import Data, OpenedData, Scaling, as_rows, find_spectrum, lead, lead_tall
 from autonmf.data.factors import as_factor, scale_rows
 from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
+from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance
 from autonmf.model.known import check_known, find_names, replace_known
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import Callback, PathOptions, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visited
+from autonmf.path.sampling import Sample, draw_sample
 from autonmf.path.unscale import Unscaler, find_plateaus
-from autonmf.path.view import View, prepare, prepare_like
+from autonmf.path.view import View, compress_view, prepare, prepare_like, takes_sample
 from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
 
 class Spectra(NamedTuple):
-    """Squared singular values, beyond the known components if there are any."""
+    """What a rule looks at besides losses; beyond the known components if there are any."""
 
+    leading: Array  # YᵀL of the leading directions L of Y
     first: float  # σ₁² of Y, as a fraction of ‖Y‖²
-    of_Y: Array  # what a rule looks at, as fractions of ‖Y‖²
+    of_Y: Array  # squared singular values of Y, as fractions of ‖Y‖²
     whitened: WhitenedSpectrum  # of X with noise of unit variance
     known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
 
@@ -62,6 +65,7 @@ class SearchResult:
     plateaus: bool = False  # whether the λ of the points are still to be found
     weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
     known: Array | None = None  # known components of X, as columns
+    sample: Sample | None = None  # of the rows, if the path was followed on it
 
     @property
     def view(self) -> View:
@@ -78,6 +82,18 @@ class SearchResult:
         if rank not in self.ranks:
             raise not_visited(rank, self.ranks)
         return self._to_point(self.ranks.index(rank))
+
+    def start_at(self, rank: int) -> tuple[Any, Array, Data | None]:
+        """The factors of X at a rank, and the rows of the view that they are of if not of all."""
+        if self.sample is None:
+            point = self.at_rank(rank)
+            return point.U, point.V, None
+        rows, V = (
+            self.sample.take(self.view.scaled),
+            self.unscaler.unscale_columns(self.solutions[self.ranks.index(rank)].V),
+        )
+        with one_pool():
+            return *self.view.scaling.to_original(fit_rows(rows, V), V), rows
 
     def _to_point(self, index: int) -> PathPoint:
         point = self.solutions[index]
@@ -123,11 +139,12 @@ class SearchResult:
     def finish_later(self) -> Lazy[RankPath]:
         """`finish` when the path is read, if that needs no more of X than a copy no larger than the path."""
         if self.plateaus and not self.opened.keeps_rows_remote:
-            size = sum(solution.U.nbytes + solution.V.nbytes for solution in self.solutions)
+            size = 0 if self.sample else sum(one.U.nbytes + one.V.nbytes for one in self.solutions)
             unscaler = self.unscaler.without_X(size)
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
-                return Lazy(replace(self, opened=opened, unscaler=unscaler, weighted=None).finish)
+                later = replace(self, opened=opened, unscaler=unscaler, weighted=None, sample=None)
+                return Lazy(later.finish)
         return Lazy.known(self.finish())
 
     def _present(self, point: PathPoint) -> PathPoint:
@@ -152,43 +169,79 @@ def search(
     keep_partial: bool = True,
     weights: Scaling | None = None,
     whitened: WhitenedSpectrum | None = None,
+    given_rank: bool = False,
 ) -> SearchResult:
     """Search a path of X; with weights of its rows and columns, and with its noise where that is known.
 
+    If the rank is given, there is no evidence for a rule.
+
     The grid is followed on X in other units or, where the options say so, on X with rows and columns of
-    comparable norm; on a compression of either where that pays, and once more without it where the first
-    solution shows that it is unreliable. The solutions come back to X here, and nowhere else.
+    comparable norm; on a sample of the rows of a tall X; on a compression of either where that pays, and once
+    more without it where the first solution shows that it is unreliable. The solutions come back to X here,
+    and nowhere else.
     """
     data = opened.data
     opened.check_options(options)
     began = time.monotonic() - (checkpoint.seconds if checkpoint else 0.0)
     max_rank = options.first_rank(data.shape)
+    evidence = options.equilibrate and not given_rank
     rng = as_generator(options.random_state)
     *generators, sketch = rng.spawn(options.n_starts + 1)
     with one_pool():
-        view = prepare(data, options, max_rank, sketch, weights, find_known(opened, options))
+        known = find_known(opened, options)
+        view = prepare(data, options, max_rank, sketch, weights, known, sample=True)
         spectra = None
-        if options.equilibrate and view.scaled.complete:  # before there are solutions: both need memory
+        if evidence and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
         walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        walked = None
-        with suppress(CompressionUnreliable):
-            walked = walk(view).walk_all(keep_partial=keep_partial)
+        sample = walked = None
+        if takes_sample(view, options, max_rank):
+            leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
+            rank = min(spectra.whitened.count_above(), HIGH_RANK) if spectra else options.min_rank
+            compress = partial(compress_view, options=options, rank=max_rank, rng=sketch)
+            drawn = draw_sample(view.scaled, leading, rng)
+            sample, walked = _walk_sample(drawn, rank, compress, walk, rng, keep_partial=keep_partial)
+        if sample is None:
+            view = compress_view(view, options, max_rank, sketch)
+            with suppress(CompressionUnreliable):
+                walked = walk(view).walk_all(keep_partial=keep_partial)
         if walked is None:  # by now nothing refers to the compression any more
             view = view.direct()
             walked = walk(view).walk_all(keep_partial=keep_partial)
         if not walked.visits:
             raise ValueError(options.too_heavy)
         try:
-            if options.equilibrate and spectra is None:
+            if evidence and spectra is None:
                 spectra = _find_spectra(view, walked.solutions(), max_rank, rng)
-            return _make_result(opened, view, walked, options, options.deadline(began), spectra)
+            return _make_result(opened, view, walked, options, options.deadline(began), spectra, sample)
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
             _warn_of_rising_losses()
             walked.complete = False
-            return _make_result(opened, view, walked, options, -math.inf, spectra)
+            return _make_result(opened, view, walked, options, -math.inf, spectra, sample)
+
+
+def _walk_sample(
+    sample: Sample | None, rank: int, compress: Callable[[View], View], walk: Callable[[View], Walker],
+    rng: np.random.Generator, *, keep_partial: bool,
+) -> tuple[Sample | None, Walked | None]:  # fmt: skip
+    """Walk on a sample that shows all that a rank leaves of X'; None if only all rows do."""
+    while sample is not None:
+        view, walked = compress(sample.view), None
+        with suppress(CompressionUnreliable):
+            walked = walk(view).walk_all(keep_partial=keep_partial)
+        if walked is None:
+            view = view.direct()
+            walked = walk(view).walk_all(keep_partial=keep_partial)
+        solutions = walked.solutions()
+        if not solutions:
+            return None, None
+        V = min(solutions, key=lambda solution: abs(solution.rank - rank)).V
+        if sample.shows_all(V):
+            return replace(sample, view=view), walked
+        sample = sample.enlarge(V, rng)
+    return None, None
 
 
 def rank_path(
@@ -387,11 +440,12 @@ def _find_spectra(
     for solution in [None] if view.scaled.complete else solutions:
         filled = view.scaled if solution is None else view.scaled.completed_at(solution.U, solution.V)
         Y, leading, known = view.lead(filled, rank, rng)
-        of_Y, drops = leading.spectrum, np.zeros(0)
+        of_Y, drops = find_spectrum(leading, Y), np.zeros(0)
         first = float(of_Y[0])
         if view.n_fixed:
-            of_Y, drops = project_out(leading, known).spectrum, measure_known(leading, known)
-        found.append(Spectra(first, of_Y, whitened or whiten(Y, leading, known), drops))
+            of_Y = find_spectrum(project_out(leading, known), Y)
+            drops = measure_known(Y, leading, known)
+        found.append(Spectra(leading, first, of_Y, whitened or whiten(Y, leading, known), drops))
         fewest = min(spectra.whitened.count_above() for spectra in found)
         if solution and fewest + view.n_fixed <= solution.rank:
             break
@@ -400,13 +454,16 @@ def _find_spectra(
 
 def _make_result(
     opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float,
-    spectra: Spectra | None,
+    spectra: Spectra | None, sample: Sample | None,
 ) -> SearchResult:  # fmt: skip
     """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
     solutions, evidence = walked.solutions(), None
+    on = view if sample is None else sample.view
     if spectra is not None:
-        _, spectrum, whitened, known_drops = spectra
-        unit = view.energy
+        _, _, spectrum, whitened, known_drops = spectra
+        if sample is not None:
+            spectrum = find_spectrum(lead_tall(on.scaled, len(spectrum)).R, on.scaled)
+        unit = on.energy
         if not options.loss.equilibrates:
             unit /= max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
         complete, n_fixed = view.scaled.complete, view.n_fixed
@@ -414,7 +471,7 @@ def _make_result(
             spectrum = np.append(1.0 - view.smallest[2] / (unit or 1.0), spectrum)
         if complete and options.grid == "exact" and time.monotonic() < deadline:
             first = n_fixed + whitened.count_above()
-            solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, view, options)
+            solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, on, options)
         losses = np.array([solution.loss for solution in solutions]) / (unit or 1.0)
         if complete and solutions[0].rank == max(n_fixed, 1):
             losses[0] = 1.0 - spectrum[0]  # to the last digit
@@ -425,6 +482,8 @@ def _make_result(
         )  # fmt: skip
     plain, weighted = view, None
     plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
+    if sample is not None:
+        solutions = [solution._replace(U=None) for solution in solutions]  # all rows are projected later
     if view.scaling.is_uniform:
         visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
     else:
@@ -444,9 +503,9 @@ def _make_result(
         evidence=evidence,
         n_known=view.n_fixed,
     )
-    unscaler = Unscaler(plain, view.scaling, options.mu, deadline)
+    unscaler = Unscaler(plain, view.scaling, options.mu, deadline, sample is not None)
     known = None if options.fixed_components is None else options.fixed_components.T
-    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, known)
+    return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, known, sample)
 
 
 def _iterate_where_noise_begins(

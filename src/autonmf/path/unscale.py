@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from autonmf._types import Array
 from autonmf.data import Scaling
-from autonmf.data.factors import as_factor, persist
+from autonmf.data.factors import as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
 from autonmf.model.components import balance, column_norms
 from autonmf.path.grids import CROSSING, end_of_plateau
@@ -41,6 +42,7 @@ class Unscaler:
     scaling: Scaling  # from X to X'
     mu: float  # in the units of the view
     deadline: float = math.inf  # a value of ``time.monotonic()``; after it no fallback is computed
+    sampled: bool = False  # whether solutions are those of some rows, and all are projected on V
 
     def to_point(self, solution: Solution) -> PathPoint:
         """A solution as a point of X that is no worse than the best one of the smallest rank."""
@@ -70,6 +72,8 @@ class Unscaler:
 
     def _unscale(self, solution: Solution) -> PathPoint:
         """A solution of X' as one of X: balanced, by decreasing energy, in the units of X."""
+        if self.sampled:
+            return self._project(solution)
         view, dtype = self.view, _roomy(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
         U, V = (factor.astype(dtype, copy=False) for factor in (solution.U, solution.V))
         U, V = self.scaling.to_original(U, V)
@@ -81,6 +85,19 @@ class Unscaler:
             loss, lam = view.evaluate(*view.scaling.to_scaled(U, V)) * view.loss_unit, 0.0
         U, V = balance(U, V, sort=True, n_fixed=view.n_fixed)
         return PathPoint(U, V, loss, lam, solution.n_iter, view.compressed is None)
+
+    def unscale_columns(self, V: Array) -> Array:
+        """The right factor of X' in the units of the view."""
+        scales = self.scaling.a if self.scaling.transposed else self.scaling.b
+        scaled = scale_rows(V, scales / np.sqrt(self.view.scaling.unit))
+        return np.asfortranarray(scaled, dtype=self.view.scaled.dtype)
+
+    def _project(self, solution: Solution) -> PathPoint:
+        """The best solution of all rows of X with the components of some of them."""
+        view, V = self.view, self.unscale_columns(solution.V)
+        U, loss = view.loss.project(view.scaled, V)
+        point = PathPoint(U, V, 0.0, 0.0, solution.n_iter)
+        return self._to_point_like(point, U, V, loss)
 
     def _is_worse(self, point: PathPoint, before: PathPoint | None) -> bool:
         """Whether a point explains less than the best one before it, or than the smallest rank would."""
@@ -130,7 +147,7 @@ class Unscaler:
 
     def without_X(self, most: int) -> Unscaler | None:
         """The same with something in place of X that has at most so many bytes; None if there is nothing."""
-        view = self.view.without_X(most)
+        view = self.view.without_X(most, single=self.sampled)
         return None if view is None else replace(self, view=view, deadline=math.inf)
 
 

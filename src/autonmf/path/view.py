@@ -18,6 +18,9 @@ from autonmf.data import (
     compress,
     compress_onto,
     equilibration,
+    is_tall,
+    lead,
+    row_blocks,
     unit_scaling,
     unscale,
 )
@@ -41,6 +44,12 @@ SINGLE_LOSS = 1e-3
 GAIN = 2.0
 """Compression must make a product at least this many times cheaper to be worth its passes over X."""
 
+ROWS_PER_DIRECTION, LEAST_FRACTION = 64, 1 / 64
+"""Rows of a sample: so many for each leading direction, and at least this fraction of all."""
+
+PAYS = 4.0
+"""X must have this many times as many rows as a sample."""
+
 UNRELIABLE = 0.002
 """A loss through the compression may miss this fraction of what the factors explain, per component."""
 
@@ -54,6 +63,7 @@ class View:
     scaled: Data  # X'
     compressed: Compressed | None = None  # of X', in double precision
     precise: bool = True  # False: single precision will do, where that is faster
+    sampled: bool = False  # whether X is a sample of rows, in memory of its own
     loss: Loss = FROBENIUS
     known: Array | None = None  # known components of X as columns, m x k
 
@@ -91,7 +101,9 @@ class View:
         """Whether a search iterates in single precision."""
         if self.compressed is not None:
             return True
-        return not self.precise and (self.loss is not FROBENIUS or isinstance(unscale(self.scaled), Sparse))
+        if self.precise:
+            return False
+        return self.sampled or self.loss is not FROBENIUS or isinstance(unscale(self.scaled), Sparse)
 
     @cached_property
     def matrix(self) -> Any:
@@ -161,7 +173,7 @@ class View:
         true = FROBENIUS.value(self.scaled, *(factor.astype(self.scaled.dtype) for factor in (U, V)))
         return bool(abs(loss - true) > tolerance * (energy - true))
 
-    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Compressed, Array]:
+    def lead(self, data: Data, rank: int, rng: np.random.Generator) -> tuple[Data, Array, Array]:
         """What a rule looks at, X' with missing entries filled in; its leading directions, and what is known.
 
         Where X' is not equilibrated it is divided by the roots of the sums of its rows and columns: entries
@@ -171,24 +183,25 @@ class View:
         if not self.loss.equilibrates:
             roots = root_sums(data)
             data, known = roots.apply(data), known / roots.b
-        return data, self.compressed or compress(data, rank, rng), known
+        return data, lead(data, rank, rng) if self.compressed is None else self.compressed.R, known
 
-    def without_X(self, most: int) -> View | None:
+    def without_X(self, most: int, *, single: bool = False) -> View | None:
         """The same with its compression in place of X, or a copy of at most so many bytes.
 
-        None if there is neither: X may be changed by its owner.
+        None if there is neither: X may be changed by its owner. A copy in single precision may have any size.
         """
-        instead = self.compressed or _copy(self.scaled, most)
+        instead = self.compressed or (_copy_single(self.scaled) if single else _copy(self.scaled, most))
         return None if instead is None else replace(self, data=instead, scaled=instead)
 
 
 def prepare(
     data: Data, options: PathOptions, rank: int, rng: np.random.Generator, weights: Scaling | None = None,
-    known: Array | None = None,
+    known: Array | None = None, *, sample: bool = False,
 ) -> View:  # fmt: skip
     """X weighted, scaled as the options say, and compressed for a search from ``rank`` where that pays.
 
-    ``known`` are the known components of X, as columns.
+    ``known`` are the known components of X, as columns. With ``sample``, X of which a sample of the rows is
+    better is left as it is.
     """
     weighted = data if weights is None else weights.apply(data)
     scaling = unit_scaling(weighted) if options.scale or options.follows_equilibrated else Scaling()
@@ -203,9 +216,36 @@ def prepare(
         step = unit_scaling(scaled)
         scaling, scaled = scaling.then(step), step.apply(scaled)
     view = _view(data, scaling, scaled, options, known)
-    if not _compresses(view.scaled, options, rank):
+    if sample and takes_sample(view, options, rank):
+        return view
+    return compress_view(view, options, rank, rng)
+
+
+def compress_view(view: View, options: PathOptions, rank: int, rng: np.random.Generator) -> View:
+    """The same, compressed for a search from ``rank`` where that pays."""
+    if view.compressed is not None or not _compresses(view.scaled, options, rank):
         return view
     return replace(view, compressed=compress(view.scaled, rank, rng))
+
+
+def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
+    """Whether a search from ``rank`` follows its path on a sample of the rows."""
+    return (
+        options.follows_equilibrated
+        and options.chosen_engine() == "auto"
+        and isinstance(options.init, str)
+        and options.checkpoint is None
+        and view.known is None
+        and view.scaled.complete
+        and is_tall(view.scaled)
+        and sample_size(view.scaled.shape, min(rank + OVERSAMPLE, view.scaled.shape[1])) > 0
+    )
+
+
+def sample_size(shape: tuple[int, int], directions: int) -> int:
+    """How many rows show so many directions; 0 where all rows are not many more."""
+    size = max(ROWS_PER_DIRECTION * directions, int(LEAST_FRACTION * shape[0]))
+    return size if PAYS * size <= shape[0] else 0
 
 
 def prepare_like(view: View, options: PathOptions) -> View:
@@ -275,6 +315,20 @@ def _log_moments(scales: Array) -> Array:
 def _root(sums: Array) -> Array:
     """Their roots, and one where they are zero."""
     return np.sqrt(np.where(sums > 0, sums, 1.0))
+
+
+def _copy_single(scaled: Data) -> Data:
+    """X' in single precision, in memory of our own; as it is where X is a file."""
+    inner, scaling = (scaled.data, scaled.scaling) if isinstance(scaled, Scaled) else (scaled, Scaling())
+    if isinstance(inner, Dense):
+        X = np.empty_like(inner.X, dtype=np.float32)
+        for rows in row_blocks(inner.shape):
+            a = scaling.a[rows] if np.ndim(scaling.a) else scaling.a
+            X[rows] = inner.X[rows] / a / np.transpose(scaling.b)
+        return Dense(X)
+    if isinstance(inner, Sparse):
+        return inner.divide(scaling.a, scaling.b, np.float32)
+    return scaled
 
 
 def _copy(scaled: Data, most: int) -> Data | None:

@@ -110,7 +110,7 @@ class Watch:
         self.rule = rule
         self.ranks: deque[int] = deque(maxlen=rule.rank_window + 1)
         self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
-        self.iterates: deque[tuple[Any, Array]] = deque(maxlen=rule.change_window + 1)
+        self.iterates: deque[tuple[Any, Array] | None] = deque(maxlen=rule.change_window + 1)
         self.n_seen = 0
         self.losses: deque[MeasuredLoss] = deque(maxlen=2)
 
@@ -126,7 +126,8 @@ class Watch:
             return None  # no other criterion can hold before the limit: skip the objective
         self.ranks.append(state.rank)
         self.objectives.append(state.objective)
-        self.iterates.append((state.U, state.V))
+        compared = (self.n_seen + rule.change_window) % rule.change_every == 0  # others need not be kept
+        self.iterates.append((state.U, state.V) if compared else None)
         if len(self.ranks) <= rule.rank_window or len(set(self.ranks)) > 1:
             return None
         if self._objective_settled():
@@ -158,8 +159,11 @@ class Watch:
         return abs(now - then) <= self.rule.tol * max(1.0, abs(now))
 
     def _factors_settled(self, state: State) -> bool:
-        U, V = self.iterates[0]
-        if len(self.iterates) <= self.rule.change_window or U.shape != state.U.shape:
+        before = self.iterates[0]
+        if before is None or len(self.iterates) <= self.rule.change_window:
+            return False
+        U, V = before
+        if U.shape != state.U.shape:
             return False
         change = np.hypot(norm(map_rows(np.subtract, state.U, U)), np.linalg.norm(state.V - V))
         size = np.hypot(norm(state.U), np.linalg.norm(state.V))
