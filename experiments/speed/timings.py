@@ -70,7 +70,13 @@ PAPER = [
     synthetic(5000, 3000, 20),
     synthetic(5000, 4000, 20),
 ]
-SHAPES = [synthetic(20000, 200, 20), synthetic(200, 20000, 20)]
+SHAPES = [
+    synthetic(200, 100, 5),
+    synthetic(20000, 200, 20),
+    synthetic(200, 20000, 20),
+    synthetic(100000, 50, 10),
+    synthetic(300000, 50, 10),
+]
 
 
 def real_cases() -> Iterator[Case]:

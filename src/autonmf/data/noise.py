@@ -39,7 +39,7 @@ from autonmf._threads import each
 from autonmf._types import Array
 from autonmf.data.compressed import compress, is_tall, lead_tall, orthonormalize
 from autonmf.data.dense import Dense
-from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows
+from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows, take_columns
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
 from autonmf.data.scaling import Scaled, Scaling, as_single, sums_of_squares, unscale
 
@@ -133,13 +133,15 @@ def noise_edge(n: Array, m: Array) -> Array:
     return np.asarray((a + b) ** 2 + TRACY_WIDOM * (a + b) * (1.0 / a + 1.0 / b) ** (1 / 3))
 
 
-def whiten(data: Data, leading: Array, known: Array | None = None) -> WhitenedSpectrum:
+def whiten(data: Data, leading: Array, known: Array | None = None, L: Any = None) -> WhitenedSpectrum:
     """The spectrum of Z, from XᵀL for the leading directions L of X. A round reads X a few times.
+
+    L is computed from X where it is not given.
 
     Clipped noise is recognised and undone where X is dense and complete. With known components of X, as
     columns, the spectrum is that of what they leave: Z (I - P), with P the projector on them.
     """
-    start = _Whitened.of(data, Scaling(), leading, *sums_of_squares(data))
+    start = _Whitened.of(data, Scaling(), leading, *sums_of_squares(data), L)
     if start.is_exact(LIMITS[0]):
         return _beyond_known(data, start, known)
     data = as_single(data)  # where that is faster; sums are in double precision
@@ -262,19 +264,23 @@ class _Whitened(NamedTuple):
     scaling: Scaling  # from X to Z
     rows: Any  # squared norms of its rows
     columns: Array  # of its columns
+    U: Any  # n x w; None where it is computed when it is needed, because it is large
     V: Array  # m x w, by decreasing norm
     spectrum: WhitenedSpectrum
 
     @staticmethod
-    def of(Z: Data, scaling: Scaling, V: Array, rows: Any, columns: Array) -> _Whitened:
-        """From V = ZᵀU for orthonormal U, which is rotated, and the squared norms of rows and columns."""
-        V = V @ np.linalg.eigh(V.T @ V)[1][:, ::-1]
+    def of(Z: Data, scaling: Scaling, V: Array, rows: Any, columns: Array, U: Any = None) -> _Whitened:
+        """From V = ZᵀU for orthonormal U, which are rotated, and the squared norms of rows and columns."""
+        vectors = np.linalg.eigh(V.T @ V)[1][:, ::-1]
+        V, U = V @ vectors, None if U is None else map_rows(_times, U, vectors)
         shape = int(sum_rows(np.count_nonzero, rows)), int(np.count_nonzero(columns))
         squares = np.square(V).sum(axis=0) / (columns.sum() or 1.0)
-        return _Whitened(Z, scaling, rows, columns, V, WhitenedSpectrum(shape, squares))
+        return _Whitened(Z, scaling, rows, columns, U, V, WhitenedSpectrum(shape, squares))
 
     def left(self, count: int) -> Any:
-        """The first columns of U = Z V diag(σ)⁻², which are computed when they are needed: n x w is large."""
+        """The first columns of U = Z V diag(σ)⁻²."""
+        if self.U is not None:
+            return take_columns(self.U, np.arange(count))
         V = self.V[:, :count]
         return self.Z.right(as_factor(V / np.square(V).sum(axis=0), self.Z.dtype))
 
@@ -320,7 +326,7 @@ def _measure(data: Data, scaling: Scaling, V: Array) -> _Whitened:
     strong = values > 1e-14 * values[-1]
     U = persist(map_rows(_times, W, vectors[:, strong] / np.sqrt(values[strong])))
     R = Z.left(as_factor(U, Z.dtype)).astype(np.float64, copy=False)
-    return _Whitened.of(Z, scaling, R, *sums_of_squares(Z))
+    return _Whitened.of(Z, scaling, R, *sums_of_squares(Z), U)
 
 
 def _change(old: Scaling, new: Scaling) -> float:
@@ -369,7 +375,7 @@ def _multiply_squares(variances: Array, scales: Any) -> Array:
 
 def _bounded_roots(squares: Array, mean: float) -> Array:
     """Their roots in units of the root mean square; one for a row of zeros."""
-    return np.where(squares > 0, np.sqrt(np.maximum(squares / mean, LEAST_SCALE**2)), 1.0)
+    return np.where(squares > 0, np.sqrt(np.maximum(squares / (mean or 1.0), LEAST_SCALE**2)), 1.0)
 
 
 # Clipped noise

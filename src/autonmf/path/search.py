@@ -445,7 +445,8 @@ def _find_spectra(
         if view.n_fixed:
             of_Y = find_spectrum(project_out(leading, known), Y)
             drops = measure_known(Y, leading, known)
-        found.append(Spectra(leading, first, of_Y, whitened or whiten(Y, leading, known), drops))
+        L = None if view.compressed is None else view.compressed.L
+        found.append(Spectra(leading, first, of_Y, whitened or whiten(Y, leading, known, L), drops))
         fewest = min(spectra.whitened.count_above() for spectra in found)
         if solution and fewest + view.n_fixed <= solution.rank:
             break

@@ -237,6 +237,7 @@ def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
         and options.checkpoint is None
         and view.known is None
         and view.scaled.complete
+        and isinstance(unscale(view.scaled), Dense | Sparse)  # a file would be read more often, not less
         and is_tall(view.scaled)
         and sample_size(view.scaled.shape, min(rank + OVERSAMPLE, view.scaled.shape[1])) > 0
     )
