@@ -371,6 +371,19 @@ def test_stability_is_written_on_the_cards(spectra: Any) -> None:
     assert spectra.page.is_visible("#stability")
 
 
+def test_intervals_of_the_loadings_are_drawn(spectra: Any, fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    stability = fitted.component_stability(low_rank, n_resamples=2)
+    spectra.page.select_option("#loadings-of", index=1)
+    band, curve = spectra.page.evaluate("document.getElementById('loadings').data.map((each) => each.y)")
+    scale = fitted.components_[1].max()
+    np.testing.assert_allclose(curve, fitted.components_[1] / scale, atol=1e-3)
+    np.testing.assert_allclose(band[:40], stability.upper[1] / scale, atol=1e-3)
+    np.testing.assert_allclose(band[:39:-1], stability.lower[1] / scale, atol=1e-3)
+    assert "nine of ten resamples" in spectra.text("#loadings-note")
+    spectra.show(4)
+    assert not spectra.page.is_visible("#loadings-figure")
+
+
 def test_the_residual_has_coordinates(spectra: Any, fitted: AutoNMF, low_rank: np.ndarray) -> None:
     spectra.until("document.getElementById('residual').data !== undefined")
     trace = spectra.page.evaluate("(({ x, y, z }) => [x, y, z])(document.getElementById('residual').data[0])")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -424,3 +425,33 @@ def test_stability(fitted: AutoNMF, low_rank: np.ndarray) -> None:
     assert found["ranks"] == stability.ranks.tolist()
     with pytest.raises(ValueError, match="stability is that of another model"):
         Result.from_model(fitted.at_rank(2), low_rank, stability)
+
+
+def test_intervals_of_the_loadings(fitted: AutoNMF, low_rank: np.ndarray) -> None:
+    stability = fitted.component_stability(low_rank, n_resamples=5)
+    H, names = fitted.components_, [f"gene {j}" for j in range(40)]
+
+    def show(X: np.ndarray | None, **options: Any) -> dict[str, Any]:
+        result = Result.from_model(fitted, X, stability)
+        presentation = choose_presentation((60, 40), **options)
+        found = build_contents(result, presentation, recipe_from_model(fitted), "title", 10**6).stability
+        assert found is not None
+        return found
+
+    for index, one in enumerate(show(low_rank)["loadings"]):
+        for name, expected in (("value", H), ("lower", stability.lower), ("upper", stability.upper)):
+            np.testing.assert_allclose(one[name], expected[index] / H[index].max(), atol=1e-3)
+    for index, one in enumerate(show(low_rank, feature_names=names, n_top=3)["loadings"]):
+        top = np.argsort(-H[index])[:3]
+        assert one["names"] == [names[j] for j in top]
+        np.testing.assert_allclose(one["upper"], stability.upper[index][top] / H[index].max(), atol=1e-3)
+    assert set(show(low_rank, image_shape=(5, 8))["loadings"][0]) == {"value", "lower", "upper"}
+    reversed_path = replace(
+        fitted.path_,
+        points=tuple(replace(p, U=p.U[:, ::-1], V=p.V[:, ::-1]) for p in fitted.path_.points),
+    )
+    result = replace(Result.from_model(fitted, None, stability), path=reversed_path)
+    found = build_contents(result, choose_presentation((60, 40)), recipe_from_model(fitted), "", 10**6)
+    assert found.stability is not None
+    shown = [np.argmax(one["value"]) for one in found.stability["loadings"]]
+    assert shown == np.argmax(reversed_path.at_rank(3).V, axis=0).tolist()

@@ -198,6 +198,31 @@ def view_materials(unmixing: Unmixing, presentation: Presentation) -> list[dict[
     return views
 
 
+def view_intervals(loadings: Array, lower: Array, upper: Array, presentation: Presentation) -> dict[str, Any]:
+    """The loadings of a component and their intervals, relative to the largest loading.
+
+    They are pictures, curves, or those of the features with the largest loadings.
+    """
+    top = float(loadings.max(initial=0.0)) or 1.0
+    parts = {"value": loadings / top, "lower": lower / top, "upper": upper / top}
+    if presentation.kind == "image":
+        assert presentation.image_shape is not None
+        shape, order, highest = (
+            presentation.image_shape,
+            presentation.order,
+            max(1.0, float(upper.max()) / top),
+        )
+        return {
+            name: encode_picture(as_picture(part, shape, order), FULL.pixels, highest)
+            for name, part in parts.items()
+        }
+    if presentation.kind == "words":
+        shown = top_features(loadings, presentation.n_top)
+        names = {"names": [presentation.feature(int(i)) for i in shown]}
+        return names | {name: part[shown].round(3).tolist() for name, part in parts.items()}
+    return {name: thin(part, FULL.points).round(4).tolist() for name, part in parts.items()}
+
+
 def _list_terms(scores: Array, presentation: Presentation) -> list[tuple[str, float]]:
     """The top features, and their scores relative to the first."""
     top = top_features(scores, presentation.n_top)

@@ -19,8 +19,10 @@ from autonmf.report.components import (
     Detail,
     describe_form,
     encode_picture,
+    match_components,
     place_in_tree,
     view_components,
+    view_intervals,
     view_materials,
 )
 from autonmf.report.evidence import (
@@ -62,7 +64,7 @@ class Contents:
     evidence: Evidence
     loss: dict[str, str]  # how the loss is called
     samples: dict[str, Any]  # those that are shown, and their groups
-    stability: dict[str, Any] | None  # of the components of the model and by rank
+    stability: dict[str, Any] | None  # of the components of the model and by rank, intervals of loadings
     tables: dict[str, Any]  # W and H of the model
     tree: int  # the largest rank in the picture of the tree
     left_out: tuple[int, int] | None  # the largest rank on the page and on the path, if they differ
@@ -89,7 +91,8 @@ def build_contents(
     Ranks for whose components there is no space are not on the page.
     """
     materials = None if unmixing is None else view_materials(unmixing, presentation)
-    max_bytes -= len(compact(materials))
+    stability = _describe_stability(result, presentation)
+    max_bytes -= len(compact(materials)) + len(compact(stability))
     fits, evidence = compute_fits(result, presentation), build_evidence(result)
     final = result.factors(result.rank)
     samples, tree = Samples(presentation, result.path.shape[0]), place_in_tree(result)
@@ -127,7 +130,7 @@ def build_contents(
         evidence=evidence,
         loss=LOSS_WORDS[result.path.beta_loss],
         samples=samples.describe(),
-        stability=_describe_stability(result),
+        stability=stability,
         tables=tables,
         tree=max((rank for rank in ranks if rank <= max(TREE_ROWS, likely + 2)), default=ranks[-1]),
         left_out=None if ranks[-1] == result.ranks[-1] else (ranks[-1], result.ranks[-1]),
@@ -190,15 +193,23 @@ def _view_rank(result: Result, rank: int, fit: Fit, evidence: Evidence) -> dict[
     }
 
 
-def _describe_stability(result: Result) -> dict[str, Any] | None:
-    """The stability of each component of the model with its interval, and by rank."""
+def _describe_stability(result: Result, presentation: Presentation) -> dict[str, Any] | None:
+    """The stability of each component of the model, by rank, and the intervals of the loadings.
+
+    Components are in the order of the page, which shows those of the path if the weights are unknown.
+    """
     found = result.stability
     if found is None:
         return None
+    matches = match_components(result.factors(result.rank).V, found.components.T)
+    order = [match - 1 for match, _ in matches if match is not None]
     return {
         "resamples": found.n_resamples,
-        "components": found.stability.round(3).tolist(),
-        "interval": found.interval.T.round(3).tolist(),
+        "components": found.stability[order].round(3).tolist(),
+        "interval": found.interval.T[order].round(3).tolist(),
+        "loadings": [
+            view_intervals(found.components[j], found.lower[j], found.upper[j], presentation) for j in order
+        ],
         "ranks": found.ranks.tolist(),
         "mean": found.by_rank.round(3).tolist(),
         "lowest": found.lowest_by_rank.round(3).tolist(),

@@ -78,6 +78,7 @@ function drawCode(view) {
 function drawPlots() {
   drawSpectra(shown);
   drawStability(shown);
+  drawLoadings(shown);
   drawTree(shown);
   drawShares(shown);
   drawFit(shown);
@@ -128,6 +129,7 @@ addEventListener("afterprint", () => {
 
 addSaveButtons();
 fillSamples();
+fillLoadings();
 const last = contents.views.length - 1, start = contents.views.findIndex((view) => view.rank === contents.rank);
 const mark = document.getElementById("mark");
 mark.style.left = `calc(8px + ${last > 0 ? start / last : 0} * (100% - 16px))`;

@@ -83,3 +83,42 @@ function drawStability(view) {
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, xaxis: rankAxis(found.ranks), yaxis: { range: [0, 1.05], nticks: 6 } }),
     `Mean and lowest stability of the components by rank, over ${found.resamples} resamples.`);
 }
+
+// The loadings of one component with their intervals: pictures, a curve with a band, or bars with a line.
+function fillLoadings() {
+  const select = document.getElementById("loadings-of");
+  if (!contents.stability) return;
+  select.replaceChildren(...contents.stability.loadings.map((_, index) => element("option", { value: index }, String(index + 1))));
+  select.addEventListener("change", () => drawLoadings(shown));
+}
+
+function drawLoadings(view) {
+  const figure = document.getElementById("loadings-figure");
+  figure.hidden = !contents.stability || view.rank !== contents.rank;
+  if (figure.hidden) return;
+  const index = Number(document.getElementById("loadings-of").value), found = contents.stability.loadings[index];
+  const { kind, axis_label: label } = contents.form, own = colour(view.components[index].colour), chart = document.getElementById("loadings");
+  const marks = { image: "The pictures on the left and on the right are the ends of these intervals.", words: "The line at each bar is its interval." }[kind] || "The band shows the intervals.";
+  document.getElementById("loadings-note").textContent = `In nine of ten resamples a loading lies in its interval, with components of equal norm. ${marks} `
+    + "A feature whose interval begins near zero may not belong to the component. Loadings are relative to the largest one.";
+  chart.hidden = kind === "image";
+  const said = `Loadings of component ${index + 1} with their intervals.`;
+  if (kind === "image") {
+    const picture = ([name, text]) => element("div", {}, element("img", { class: "grey", src: png(found[name]), alt: `${text} of component ${index + 1}` }), element("p", {}, text));
+    document.getElementById("loadings-pictures").replaceChildren(...[["lower", "lower end"], ["value", "loadings"], ["upper", "upper end"]].map(picture));
+  } else if (kind === "words") {
+    const { names, value, lower, upper } = found;
+    const trace = { type: "bar", orientation: "h", x: value, y: names.map((_, place) => place), marker: { color: own, opacity: 0.45 }, customdata: names.map((name, i) => [plain(name), lower[i], upper[i]]),
+      hovertemplate: "%{customdata[0]}: %{x:.2f} (%{customdata[1]:.2f} to %{customdata[2]:.2f})<extra></extra>" };
+    const lines = { type: "scatter", mode: "lines", x: names.flatMap((_, i) => [lower[i], upper[i], null]), y: names.flatMap((_, i) => [i, i, null]), line: { color: own, width: 2.5 }, hoverinfo: "skip" };
+    draw("loadings", [trace, lines], layout(70 + 24 * names.length, { xaxis: { title: { text: "loading", standoff: 4 }, range: [0, 1.03 * Math.max(1, ...upper)] },
+      yaxis: { autorange: "reversed", showgrid: false, tickvals: names.map((_, place) => place), ticktext: names.map((name) => plain(name.length > 24 ? `${name.slice(0, 23)}…` : name)) } }), said);
+  } else {
+    const x = contents.form.axes.full, log = kind === "template";
+    const band = { type: "scatter", mode: "lines", x: [...x, ...[...x].reverse()], y: [...found.upper, ...[...found.lower].reverse()], fill: "toself", fillcolor: own.startsWith("#") ? `${own}44` : own.replace("hsl(", "hsla(").replace(")", " 0.27)"), line: { width: 0 }, hoverinfo: "skip" };
+    const curve = { type: "scatter", mode: "lines", x, y: found.value, line: { color: own, width: 1.8 }, customdata: x.map((_, i) => [found.lower[i], found.upper[i]]),
+      hovertemplate: `${plain(label)} %{x}: %{y:.2f} (%{customdata[0]:.2f} to %{customdata[1]:.2f})<extra></extra>` };
+    draw("loadings", [band, curve], layout(250, { xaxis: { title: { text: plain(label), standoff: 6 }, type: log ? "log" : "linear" },
+      yaxis: { title: { text: "loading" }, range: [0, 1.05 * Math.max(1, ...found.upper)] } }), said);
+  }
+}
