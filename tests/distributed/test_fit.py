@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -202,8 +203,11 @@ def test_an_asynchronous_client_is_refused(tall: np.ndarray) -> None:
         async with Client(processes=False, n_workers=1, dashboard_address=":0", asynchronous=True):
             model().fit(da.from_array(tall, chunks=(60, 30)))
 
-    with pytest.raises(ValueError, match="open one with asynchronous=False"):
-        asyncio.run(fit())
+    with (
+        ThreadPoolExecutor(1) as thread,  # a browser of other tests may run an event loop in this one
+        pytest.raises(ValueError, match="open one with asynchronous=False"),
+    ):
+        thread.submit(lambda: asyncio.run(fit())).result()
 
 
 @pytest.mark.slow
