@@ -30,8 +30,11 @@ test-numpy: ## Run the tests on the NumPy kernels
 test-oldest: ## Run the tests with the oldest versions that are supported (Python 3.11)
 	@PIP_CONSTRAINT=tools/oldest.txt $(MAKE) test VENV=.venv-oldest EXTRAS=test,cli,io,plot,data,report
 
-coverage: ## Run all tests and show which lines of the package did not run
-	@$(MAKE) test MARKED= ARGS="--cov --cov-report=term-missing:skip-covered"
+coverage: $(VENV)/.$(EXTRAS) ## Run all tests and show which lines of the package did not run
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto --timeout 900 $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --show-missing --skip-covered
 
 reproduce: $(VENV)/.$(EXTRAS) ## Run the paper's experiments again (ARGS="synthetic --full"; ARGS=--help for all)
 	$(BIN)/python -m experiments.paper $(ARGS)

@@ -32,6 +32,8 @@ COMMANDS = {
     "path-choices": ("speed.path_choices", "merging against dropping, and how long each rank is iterated"),
     "counts": ("speed.counts", "all ranks of counts beside one fit of scikit-learn; known signatures found"),
     "missing": ("speed.missing", "missing entries: cost, ranks found, accuracy"),
+    "peers": ("speed.peers", "all ranks beside one fit at the known rank by each of several packages"),
+    "rare": ("speed.rare", "a rare component of a tall matrix: found on a sample of the rows, and on all"),
     "unmixing": ("unmixing", "endmembers and abundances of spectral images beside those of an NMF"),
     "out-of-core": ("speed.out_of_core", "a matrix larger than the memory that a process may use"),
     "dask-scaling": ("speed.dask_scaling", "Dask against memory, and two workers against one"),

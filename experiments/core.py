@@ -22,6 +22,7 @@ from autonmf.losses import FROBENIUS, LOSSES, Problem
 from autonmf.losses import FrobeniusState as State
 from autonmf.path import Evidence, PathOptions, default_max_rank, prepare, search
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Stop, Task, breakpoints
+from autonmf.path.journal import MAGIC, Journal
 from autonmf.solvers import (
     SOLVERS as ALL_SOLVERS,
 )
@@ -42,12 +43,14 @@ SOLVERS = {name: solver for name, solver in ALL_SOLVERS.items() if name != "hals
 """The algorithms of the paper by name."""
 
 __all__ = [
+    "MAGIC",
     "SOLVERS",
     "ActiveSet",
     "Array",
     "Budget",
     "Evidence",
     "History",
+    "Journal",
     "Observer",
     "Problem",
     "Run",
@@ -56,6 +59,7 @@ __all__ = [
     "Stopping",
     "WhitenedSpectrum",
     "as_data",
+    "bisect_grid",
     "breakpoints",
     "default_max_rank",
     "equilibrate",
@@ -131,6 +135,43 @@ def trace_grid(X: Any, solver: str, n_points: int, max_rank: int, seed: int) -> 
             if stop.run.state.rank:
                 yield GridPoint(stop.lam, stop.next_lam, stop.run.state, stop.run.n_iter, stop.run.reason)
             task = grid.go_on(stop, stopping, 1)
+
+
+def bisect_grid(
+    X: Any, solver: str, n_points: int, max_rank: int, seed: int, wanted: int, most: int = 20
+) -> list[tuple[int, float]]:
+    """Ranks and losses at the λ halfway between two points of the paper's grid that jump over a rank.
+
+    Each begins at the last solution with more components. The grid is that of `trace_grid`; nothing is
+    returned if it does not jump over the rank.
+    """
+    with one_pool():
+        data = as_data(X)
+        initial, _ = as_generator(seed).spawn(2)
+        chosen, grid, stopping = make_solver(solver), AdaptiveGrid(n_points), Stopping()
+        U, V = FROBENIUS.initialize(data, max_rank, "random", initial)
+        before: Stop | None = None
+        task: Task | None = grid.begin(chosen, Problem(data), U, V, stopping, 1)
+        while task is not None:
+            stop = grid.reach(task, run(chosen, task.state, stopping))
+            if before is not None and stop.run.state.rank < wanted < before.run.state.rank:
+                break
+            before, task = stop, grid.go_on(stop, stopping, 1)
+        if task is None or before is None:
+            return []
+        low, high, found = before.lam, stop.lam, list[tuple[int, float]]()
+        for _ in range(most):
+            lam = 0.5 * (low + high)
+            state = before.state.restart(before.state.problem.at(lam))
+            stop = grid.reach(task._replace(lam=lam, state=state), run(chosen, state, stopping))
+            found.append((stop.run.state.rank, float(stop.run.state.loss)))
+            if found[-1][0] == wanted:
+                break
+            if found[-1][0] > wanted:
+                low, before = lam, stop
+            else:
+                high = lam
+        return found
 
 
 def fit_nmf(X: Any, rank: int, max_iter: int, seed: int) -> Array:

@@ -287,3 +287,14 @@ def test_a_model_is_no_path() -> None:
 def test_a_rule_is_checked_where_it_is_not_needed() -> None:
     with pytest.raises(ValueError, match="unknown rule"):
         AutoNMF(2, rule="bogus").fit(X)
+
+
+def test_text_and_complex_data_get_advice() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X).add_prefix("x").assign(species="setosa")
+    with pytest.raises(ValueError, match=r"to float: 'setosa': X must hold numbers only; .*select_dtypes"):
+        AutoNMF().fit(frame)
+    with pytest.raises(
+        ValueError, match=r"^Complex data not supported: take magnitudes, for example with np.abs"
+    ):
+        AutoNMF().fit(X + 1j)

@@ -1,13 +1,15 @@
 """Whether the tree of components has the known groups as branches: `python -m experiments tree`.
 
 Each sample belongs to the component with its largest share. At the reference rank these groups are compared
-with the labels by the adjusted Rand index, beside those of the polished solution and of scikit-learn's NMF at
-that rank, from five seeds each. A known group is found again as the component of any rank
-whose samples agree with it best (F1 score).
+with the labels by the adjusted Rand index: those of the tree of the path, those of the tree of polished
+solutions (`AutoNMF.tree` with X) and those of scikit-learn's NMF at that rank, from five seeds each. A known
+group is found again as the component of any rank whose samples agree with it best (F1 score). The last table
+is the time of the polished tree up to rank 12.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +24,7 @@ from experiments.core import Array
 from experiments.shared import data_home, print_table, run_command, say
 
 SEEDS = range(5)
+COSTED = 12  # the largest rank of the tree whose time is measured
 LINEAGES = {
     "T": ("Memory CD4 T", "Naive CD4 T", "CD8 T"),
     "B": ("B",),
@@ -87,6 +90,16 @@ def find_group(path: RankPath, members: Array, known: Array, last: int) -> tuple
     return best
 
 
+def measure_cost(study: Study) -> tuple[str, ...]:
+    """The CPU time of a fit and of the polished tree of its model."""
+    began = time.process_time()
+    model = AutoNMF(beta_loss=study.loss, random_state=0).fit(study.data.X)
+    fitted = time.process_time()
+    model.tree(study.data.X, max_rank=COSTED)
+    fit, tree = fitted - began, time.process_time() - fitted
+    return study.name, study.loss, f"{fit:.1f} s", f"{tree:.1f} s", f"{tree / fit:.1f}"
+
+
 def summarize(scores: Sequence[float]) -> str:
     """The median of scores, and their range."""
     return f"{np.median(scores):.2f} ({min(scores):.2f} to {max(scores):.2f})"
@@ -94,7 +107,7 @@ def summarize(scores: Sequence[float]) -> str:
 
 def run(arguments: Sequence[str] | None) -> None:
     warnings.simplefilter("ignore")
-    scores, branches = [], []
+    scores, branches, costs = [], [], []
     for study in load_studies():
         data, rank = study.data, study.data.rank
         assert rank is not None
@@ -119,14 +132,19 @@ def run(arguments: Sequence[str] | None) -> None:
             branch = tree.at_rank(at)["branch"][index]
             first = int(tree.rank[tree.branch == branch][0])
             branches.append((study.name, group, f"{score:.2f}", str(at), str(first)))
+        costs.append(measure_cost(study))
         say(f"{study.name}: done")
     print_table(
-        ("data", "loss", "rank", "tree", "polished", "scikit-learn"), scores,
+        ("data", "loss", "rank", "path_.tree()", "tree(X)", "scikit-learn"), scores,
         f"Adjusted Rand index with the labels at the reference rank: median of {len(SEEDS)} seeds, and range",
     )  # fmt: skip
     print_table(
         ("data", "group", "F1", "at rank", "branch begins at rank"), branches,
         "The component of the tree that is nearest to each known group",
+    )  # fmt: skip
+    print_table(
+        ("data", "loss", "a fit", f"tree(X, max_rank={COSTED})", "in fits"), costs,
+        "What the tree of polished solutions costs (CPU time)",
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from autonmf.datasets import (
     make_low_rank,
 )
 from autonmf.metrics import recovery_error
-from experiments.core import ActiveSet, Array, Solver, default_max_rank, trace_grid
+from experiments.core import ActiveSet, Array, Solver, bisect_grid, default_max_rank, trace_grid
 from experiments.paper.document import middle
 
 
@@ -186,6 +186,20 @@ def paper_grid(
     )  # fmt: skip
     estimate = select_rank(path, "marginal", tau=tau)
     return GridRun(path, estimate, time.perf_counter() - began)
+
+
+def bisected(
+    X: Any, solver: str, curve: dict[str, Any], *, tau: float, seed: int, wanted: int
+) -> dict[str, Any]:
+    """The ranks between two points that jump over the wanted one, and what the rule says with them."""
+    if wanted in curve["rank"]:
+        return {}
+    between = bisect_grid(X, solver, 30, default_max_rank(X.shape), seed, wanted)
+    if not between:
+        return {}
+    ranks, losses = zip(*between, strict=True)
+    more = curve | {"rank": [*curve["rank"], *ranks], "loss": [*curve["loss"], *losses]}
+    return {"between": list(ranks), "found_between": rule_readings(more, tau)["as read"]}
 
 
 READINGS: dict[str, dict[str, Any]] = {

@@ -99,7 +99,7 @@ def _statements(module: str, name: str) -> tuple[ast.stmt, ...]:
     file = _file(module)
     if file is None:
         return ()
-    tree = _without_docstrings(ast.parse(file.read_text(encoding="utf-8")))
+    tree = without_docstrings(ast.parse(file.read_text(encoding="utf-8")))
     return tuple(node for node in _one_by_one(tree.body) if name == WHOLE or name in _defined(node))
 
 
@@ -162,7 +162,8 @@ def _file(module: str) -> Path | None:
     return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()), None)
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def without_docstrings(tree: ast.Module) -> ast.Module:
+    """The code that runs."""
     documented = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:

@@ -6,7 +6,8 @@
 Half of the true components, drawn at random, are given as ``fixed_components``; then all of them, where the
 answer is that nothing else is needed; then all of them and one that is not in X (the first one with its
 features in reverse order), where nothing else is needed either and only that one is to be reported as not
-used. Counts are fitted with both losses. The families are the signatures and the spectra of the benchmark.
+used; the last column counts matrices where a true one is. Counts are fitted with both losses. The families
+are the signatures and the spectra of the benchmark.
 
 A second table is about simulated catalogues of mutations (`autonmf.datasets.fetch_signatures`), if
 AUTONMF_DATA names the folder with their files: every other signature is given, and the components beyond them
@@ -43,7 +44,17 @@ FAMILIES = {
 }
 """The losses that each family is fitted with."""
 
-COLUMNS = ("family", "loss", "matrices", "none given", "half given", "all given", "and one more", "reported")
+COLUMNS = (
+    "family",
+    "loss",
+    "matrices",
+    "none given",
+    "half given",
+    "all given",
+    "and one more",
+    "reported",
+    "wrongly",
+)
 
 
 CATALOGUE_COLUMNS = ("catalogue", "signatures", "given", "others found", "of them true", "confidence")
@@ -58,6 +69,7 @@ class Right(NamedTuple):
     all: bool  # with all of them
     more: bool  # with all of them and one that is not in X
     reported: bool  # that one, and no other, as not used
+    wrongly: bool  # whether a true one is reported as not used, in any of these fits
 
 
 def judge(instance: Instance, beta_loss: str, seed: int) -> Right:
@@ -72,7 +84,8 @@ def judge(instance: Instance, beta_loss: str, seed: int) -> Right:
     ]
     none, some, every, beside = (model.n_components_ for model in models)
     reported = models[-1].unused_components_ == (rank,)
-    return Right(none == rank, some == rank, every == rank, beside == rank + 1, reported)
+    wrongly = any(set(model.unused_components_) - {rank} for model in models)
+    return Right(none == rank, some == rank, every == rank, beside == rank + 1, reported, wrongly)
 
 
 def measure(seeds: Iterable[int]) -> list[tuple[str, str, list[Right]]]:

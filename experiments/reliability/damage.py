@@ -94,7 +94,7 @@ def damaged(content: bytes, seed: int) -> bytes:
 
 
 @cache
-def _limit_memory() -> None:
+def limit_memory() -> None:
     """Let this process have `ROOM` more memory than it has, where the system can say so."""
     try:
         import resource
@@ -112,7 +112,7 @@ def _content(name: str) -> bytes:
 
 def read(name: str, seed: int) -> str:
     content = _content(name)
-    _limit_memory()
+    limit_memory()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, name)
         file.write_bytes(damaged(content, seed))
@@ -136,7 +136,7 @@ def _path() -> tuple[RankPath, bytes]:
 
 def load(seed: int) -> str:
     whole, content = _path()
-    _limit_memory()
+    limit_memory()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "path.npz")
         file.write_bytes(damaged(content, seed))

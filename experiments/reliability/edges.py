@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,19 @@ def threads(seed: int) -> str:
     return "bitwise identical"
 
 
+def dominated(which: str, seed: int) -> str:
+    """A row, a column or both are a million times as large as the others."""
+    X, _ = drawn(seed)
+    rng = np.random.default_rng(seed)
+    row, column = (int(rng.integers(side)) for side in X.shape)
+    X = X.copy()
+    X[row] *= 1.0 if which == "column" else 1e6
+    X[:, column] *= 1.0 if which == "row" else 1e6
+    return _agree(f"with a {which} times a million", _known(seed), rank_of(X))
+
+
 RANK = "the same rank"
-EDGES = [
+_LINES = [
     Fault("X times 1e8", RANK, lambda seed: scaled(1e8, seed), 3, 25),
     Fault("X times 1e-8", RANK, lambda seed: scaled(1e-8, seed), 3, 25),
     Fault("X times 1e100", RANK, lambda seed: scaled(1e100, seed), 3, 25),
@@ -137,6 +149,9 @@ EDGES = [
     Fault("rows and columns permuted", RANK, permuted, 3, 25),
     Fault("single instead of double precision", RANK, single, 3, 25),
     Fault("single precision, entries over six orders of magnitude", RANK, wide_range, 3, 25),
+    Fault("one row times 1e6", RANK, partial(dominated, "row"), 3, 25),
+    Fault("one column times 1e6", RANK, partial(dominated, "column"), 3, 25),
+    Fault("one row and one column times 1e6", RANK, partial(dominated, "row and column"), 3, 25),
     Fault("every column nearly duplicated", "no rank above the true one", near_duplicates, 3, 25),
     Fault("a constant matrix, from 1e-100 to 1e100", "rank one", constant, 5, 60),
     Fault("rank one without noise", "rank one", outer, 5, 60),
@@ -144,3 +159,4 @@ EDGES = [
     Fault("two runs with the same seed", "bitwise identical", again, 3, 25),
     Fault("one and two BLAS threads", "bitwise identical", threads, 1, 5),
 ]
+EDGES = [replace(line, counted="inputs") for line in _LINES]

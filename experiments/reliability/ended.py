@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -19,20 +20,37 @@ from typing import Any
 
 import numpy as np
 
-from autonmf import RankPath, rank_path
+from autonmf import AutoNMF, RankPath, rank_path
 from autonmf.cli import main
 from autonmf.datasets import make_low_rank
 from experiments.core import equilibrate
-from experiments.reliability.faults import Fault, require, same
+from experiments.reliability.faults import COUNTS, Fault, check_path, require, same
 
 X = make_low_rank(160, 120, rank=4, random_state=0)[0]
 X.setflags(write=False)
+EXACT = {"max_rank": 10, "budget": "full", "random_state": 1}
 
-PATHS: dict[str, dict[str, Any]] = {
-    "exact": {"max_rank": 10, "budget": "full", "random_state": 1},
-    "equilibrated": {"max_rank": 10, **equilibrate(), "n_starts": 2, "random_state": 2},
-    "adaptive": {"max_rank": 8, "grid": "adaptive", "n_points": 10, "random_state": 3},
+
+def _path(**options: Any) -> Callable[..., RankPath]:
+    return partial(rank_path, X, **options)
+
+
+def _model(**options: Any) -> Callable[..., AutoNMF]:
+    return lambda checkpoint=None: AutoNMF(max_rank=10, random_state=4, checkpoint=checkpoint, **options).fit(
+        X
+    )
+
+
+RUNS: dict[str, Callable[..., RankPath | AutoNMF]] = {
+    "exact path": _path(**EXACT),
+    "equilibrated path": _path(max_rank=10, **equilibrate(), n_starts=2, random_state=2),
+    "adaptive path": _path(max_rank=8, grid="adaptive", n_points=10, random_state=3),
+    "path, Kullback-Leibler loss": _path(max_rank=10, **COUNTS, n_starts=2, random_state=2),
+    "AutoNMF": _model(n_starts=2),
+    "AutoNMF, Kullback-Leibler loss": _model(**COUNTS),
 }
+"""What is killed; each takes the name of a checkpoint."""
+
 EARLY = 99
 """Exit code of a command that was interrupted before its first line."""
 
@@ -40,13 +58,19 @@ RESULTS = ("W.npy", "H.npy", "W.csv", "H.csv", "path.npz", "summary.json")
 
 
 @cache
-def _whole(kind: str) -> tuple[RankPath, float]:
-    """A path that nothing disturbed, and the seconds that it takes with a checkpoint."""
-    path = rank_path(X, **PATHS[kind])
+def _whole(kind: str) -> tuple[RankPath | AutoNMF, float]:
+    """What nothing disturbed, and the seconds that it takes with a checkpoint."""
+    whole = RUNS[kind]()
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
-        rank_path(X, checkpoint=Path(folder, "c"), **PATHS[kind])
-        return path, time.monotonic() - began
+        RUNS[kind](checkpoint=Path(folder, "c"))
+        return whole, time.monotonic() - began
+
+
+def _same(first: RankPath | AutoNMF, second: RankPath | AutoNMF) -> bool:
+    if isinstance(first, RankPath) or isinstance(second, RankPath):
+        return isinstance(first, RankPath) and isinstance(second, RankPath) and same(first, second)
+    return np.array_equal(first.components_, second.components_) and same(first.path_, second.path_)
 
 
 def _forked(work: Callable[[], int]) -> int:
@@ -62,21 +86,63 @@ def _forked(work: Callable[[], int]) -> int:
 
 
 def killed(kind: str, seed: int) -> str:
-    """SIGKILL a path three times at random moments, resume it, and compare the bits."""
+    """SIGKILL a fit three times at random moments, resume it, and compare the bits."""
     whole, seconds = _whole(kind)
     moments = np.random.default_rng(seed).uniform(0.0, seconds / 2, size=3)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "c")
         hit = 0
         for moment in moments:
-            child = _forked(lambda: len(rank_path(X, checkpoint=file, **PATHS[kind]).points) and 0)
+            child = _forked(lambda: RUNS[kind](checkpoint=file) is None)
             time.sleep(moment)
             os.kill(child, signal.SIGKILL)
             hit += os.WIFSIGNALED(os.waitpid(child, 0)[1])
         saved = file.stat().st_size if file.exists() else 0
-        found = rank_path(X, checkpoint=file, **PATHS[kind])
-    require(same(found, whole), f"other bits after {hit} kills, {saved} bytes saved")
+        found = RUNS[kind](checkpoint=file)
+    require(_same(found, whole), f"other bits after {hit} kills, {saved} bytes saved")
     return f"killed {hit} times, bitwise identical"
+
+
+def interrupted_threads(options: dict[str, Any], seed: int) -> str:
+    """Ctrl-C, a real signal, once every thread has begun; nothing that was found is lost."""
+    moment = np.random.default_rng(seed).uniform(0.0, 0.3)
+    seen, begun, path = set[int](), threading.Event(), None
+
+    def callback(progress: Any) -> None:
+        seen.add(progress.start)
+        if len(seen) >= 2:
+            begun.set()
+
+    def interrupt() -> None:
+        begun.wait()
+        time.sleep(moment)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    sender = threading.Thread(target=interrupt)
+    sender.start()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            path = rank_path(
+                X, 12, n_starts=4, n_jobs=2, budget="full", callback=callback, random_state=seed, **options
+            )
+            sender.join()
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            require(path is not None, "KeyboardInterrupt, although ranks were found")
+        sender.join()
+    require(path is not None, "no path")
+    assert path is not None
+    check_path(path)
+    left = [thread for thread in threading.enumerate() if thread.name.startswith("autonmf-path")]
+    require(not left, f"{len(left)} threads go on")
+    if path.complete:
+        return "finished first"
+    require(
+        said and all(issubclass(one.category, RuntimeWarning) for one in said), "another warning, or none"
+    )
+    return "the path so far, with a warning"
 
 
 @contextmanager
@@ -92,10 +158,11 @@ def room_for(size: int) -> Iterator[None]:
 
 def full_checkpoint(seed: int) -> str:
     """The disk becomes full while a path is saved; later there is room again."""
-    whole, _ = _whole("exact")
+    (whole, _), options = _whole("exact path"), dict[str, Any](EXACT)
+    assert isinstance(whole, RankPath)
     rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
-        options = PATHS["exact"] | {"checkpoint": Path(folder, "c")}
+        options["checkpoint"] = Path(folder, "c")
         with room_for(int(rng.integers(2_000, 60_000))), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             path = rank_path(X, **options)
@@ -107,7 +174,8 @@ def full_checkpoint(seed: int) -> str:
 
 def full_save(seed: int) -> str:
     """A saved path is to be replaced, but there is no room."""
-    whole, _ = _whole("exact")
+    whole, _ = _whole("exact path")
+    assert isinstance(whole, RankPath)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "path.npz")
         whole.save(file)
@@ -223,8 +291,11 @@ def bad_file(seed: int) -> str:
 
 
 ENDS = [
-    *(Fault(f"SIGKILL three times at random; {kind} path with a checkpoint",
-            "resumed, bitwise identical", partial(killed, kind), 2, 30) for kind in PATHS),
+    *(Fault(f"SIGKILL three times at random; {kind} with a checkpoint", "resumed, bitwise identical",
+            partial(killed, kind), 2, 28, counted="kills", times=3) for kind in RUNS),
+    *(Fault(f"Ctrl-C at a random moment, several initial points in threads; {loss}",
+            "the path so far, with a warning", partial(interrupted_threads, options), 3, 50)
+      for loss, options in {"least squares": {}, "Kullback-Leibler": COUNTS}.items()),
     Fault("disk full while a checkpoint is written", "a warning; bitwise identical, also after resuming",
           full_checkpoint, 2, 40),
     Fault("disk full while a path is saved", "an error; the old file is unchanged", full_save, 5, 100),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from autonmf.baselines import METHODS, discrete_path
 from autonmf.datasets import make_low_rank
 from experiments.core import Array, equilibrate
 from experiments.reliability.faults import (
+    COUNTS,
     GRIDS,
     SOLVERS,
     Fault,
@@ -64,7 +66,8 @@ def smaller_side(X: Any) -> int:
 
 
 def path(X: Any, rng: np.random.Generator, **fixed: Any) -> str:
-    check_path(rank_path(X, **options(rng) | fixed))
+    compressed = fixed.get("beta_loss") is None
+    check_path(rank_path(X, **options(rng, compressed=compressed) | fixed), X)
     return "valid result"
 
 
@@ -94,20 +97,30 @@ def weighted_path(X: Any, rng: np.random.Generator) -> str:
 
 
 def fit(X: Any, rng: np.random.Generator) -> str:
-    model = AutoNMF(solver=SOLVERS[rng.integers(4)], grid=GRIDS[rng.integers(2)], **options(rng))
+    return _check_fit(
+        AutoNMF(solver=SOLVERS[rng.integers(4)], grid=GRIDS[rng.integers(2)], **options(rng)), X
+    )
+
+
+def fit_counts(X: Any, rng: np.random.Generator) -> str:
+    return _check_fit(AutoNMF(**COUNTS, **options(rng, compressed=False)), X)
+
+
+def _check_fit(model: AutoNMF, X: Any) -> str:
     W = model.fit_transform(X)
-    check_model(model, W)
+    check_model(model, W, X=X)
     check_factor(model.transform(X))
     for rank in (int(rank) for rank in model.path_.ranks):
-        check_model(model.at_rank(rank))
-        check_model(model.at_rank(rank, X))
+        check_model(model.at_rank(rank), X=X)
+        check_model(model.at_rank(rank, X), X=X)
     return "valid result"
 
 
-def fit_given(X: Any, rng: np.random.Generator) -> str:
+def fit_given(X: Any, rng: np.random.Generator, **fixed: Any) -> str:
     rank = int(rng.integers(1, smaller_side(X) + 1))
-    model = AutoNMF(rank, solver=SOLVERS[rng.integers(4)], random_state=0)
-    check_model(model, model.fit_transform(X))
+    fixed = fixed or {"solver": SOLVERS[rng.integers(4)]}
+    model = AutoNMF(rank, **fixed, random_state=0)
+    check_model(model, model.fit_transform(X), X=X)
     require(model.components_.shape == (rank, np.shape(X)[1]), "another number of components")
     return "valid result"
 
@@ -119,10 +132,10 @@ def report(X: Any, rng: np.random.Generator) -> str:
     return "valid result"
 
 
-def choice(X: Any, rng: np.random.Generator) -> str:
+def choice(X: Any, rng: np.random.Generator, **fixed: Any) -> str:
     equilibrated = bool(rng.integers(2))
-    found = rank_path(X, **equilibrate(equilibrated), random_state=0)
-    estimate = select_rank(found, "auto" if equilibrated else "marginal")
+    found = rank_path(X, **equilibrate(equilibrated), **fixed, random_state=0)
+    estimate = select_rank(found, "auto" if found.evidence is not None else "marginal")
     require(estimate.rank in {1, *found.ranks} and estimate.why, "no rank of the path, or no reason")
     require(estimate.rank in estimate.plausible, "the rank is not plausible")
     return "valid result"
@@ -151,9 +164,9 @@ def compare(X: Any, rng: np.random.Generator) -> str:
     return "valid result"
 
 
-def saved(X: Any, rng: np.random.Generator) -> str:
+def saved(X: Any, rng: np.random.Generator, **fixed: Any) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        found = rank_path(X, **equilibrate(bool(rng.integers(2))), random_state=0)
+        found = rank_path(X, **equilibrate(bool(rng.integers(2))), **fixed, random_state=0)
         found.save(Path(folder, "path.npz"))
         require(same(RankPath.load(Path(folder, "path.npz")), found), "other bits")
     return "bitwise identical"
@@ -180,7 +193,28 @@ def _entry_lines() -> list[Fault]:
               3 if grid == "exact" else 1, 100 if grid == "exact" else 30)
         for solver in SOLVERS for grid in GRIDS
     ]  # fmt: skip
+    hals, loss = 'rank_path, "hals", exact grid', "Kullback-Leibler loss"
     lines += [
+        Fault(hals, SOUND, partial(call, partial(path, solver="hals")), 4, 200),
+        Fault(f"rank_path, {loss}", SOUND, partial(call, partial(path, **COUNTS)), 4, 100),
+        Fault(
+            f"AutoNMF: fit, transform, at_rank of each rank, {loss}", FINITE, partial(call, fit_counts), 4, 60
+        ),
+        Fault(f"AutoNMF(n_components), {loss}", FINITE, partial(call, partial(fit_given, **COUNTS)), 4, 100),
+        Fault(
+            f"select_rank, {loss}",
+            "a rank of the path, with a reason",
+            partial(call, partial(choice, **COUNTS)),
+            2,
+            100,
+        ),
+        Fault(
+            f"RankPath.save and load, {loss}",
+            "bitwise identical",
+            partial(call, partial(saved, **COUNTS)),
+            2,
+            50,
+        ),
         Fault("rank_path, equilibrated", SOUND, partial(call, partial(path, **equilibrate())), 4, 120),
         Fault("rank_path(missing='mask'), 10 % missing", SOUND, partial(call, masked_path), 4, 120),
         Fault("rank_path(weights=...)", SOUND, partial(call, weighted_path), 4, 120),
@@ -199,7 +233,8 @@ def _entry_lines() -> list[Fault]:
         Fault("RankPath.save and load", "bitwise identical", partial(call, saved), 3, 100),
         Fault("make_low_rank, also with invalid sizes", "a matrix, or a ValueError", generated, 50, 1000),
     ]
-    return lines + [_baseline_line(name) for name in METHODS]
+    lines += [_baseline_line(name) for name in METHODS]
+    return [replace(line, counted="inputs") for line in lines]
 
 
 def _baseline_line(name: str) -> Fault:
@@ -229,7 +264,7 @@ def _fit(X: Any, rng: np.random.Generator) -> str:
 
 
 TAKERS: tuple[Entry, ...] = (
-    path, partial(path, **equilibrate()), partial(path, grid="adaptive", n_points=8),
+    path, partial(path, **equilibrate()), partial(path, grid="adaptive", n_points=8), partial(path, **COUNTS),
     _fit, fit_given, discrete, compare,
     *(partial(baseline, name) for name in METHODS),
 )  # fmt: skip
@@ -322,7 +357,7 @@ ANSWERED: dict[str, Make] = {
     "columns of zeros": lambda X, rng: X * (rng.permutation(X.shape[1]) > 4),
     "integers": lambda X, rng: np.ceil(X).astype(np.int32),
     "bytes": lambda X, rng: np.ceil(X).astype(np.uint8),
-    "booleans": lambda X, rng: X > 1,
+    "booleans": lambda X, rng: X.mean() < X,
     "float16": lambda X, rng: X.astype(np.float16),
     "float32": lambda X, rng: X.astype(np.float32),
     "longdouble": lambda X, rng: X.astype(np.longdouble),
@@ -394,7 +429,8 @@ def _input_lines() -> list[Fault]:
         for first, (name, make) in enumerate(makers.items())
     ]  # fmt: skip
     new = "invalid rows refused; zeros and rows of any scale projected"
-    return [*lines, Fault("new rows for transform", new, rows_to_transform, 20, 200)]
+    lines.append(Fault("new rows for transform", new, rows_to_transform, 20, 200))
+    return [replace(line, counted="inputs") for line in lines]
 
 
 INPUTS = _input_lines()

@@ -6,6 +6,7 @@ import atexit
 import multiprocessing
 import os
 import signal
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import kl_div
 
 from autonmf import AutoNMF, RankPath, UncertainRankWarning
 from experiments.core import Array
@@ -46,6 +48,9 @@ class Fault:
     attempt: Callable[[int], str]  # a trial: from its seed to what happened; whatever it raises is a failure
     quick: int  # trials
     full: int
+    counted: str = ""  # what a trial is one of, or several: inputs, kills, deaths
+    times: int = 1  # how many of them a trial is
+    in_turn: bool = False  # whether a trial depends on those before it
 
 
 @dataclass
@@ -54,6 +59,8 @@ class Row:
 
     group: str
     fault: Fault
+    seconds: float = 0.0
+    commits: set[str] = field(default_factory=set)  # that the trials were made with
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, str]] = field(default_factory=list)  # seed, what went wrong
 
@@ -66,18 +73,19 @@ class Row:
         return not self.failures and self.trials > 0
 
 
-def try_fault(group: str, fault: Fault, trials: int, patience: float = PATIENCE) -> Row:
-    """Run the trials with the seeds 0, 1, ... in a child, so that a crash or a hang is only counted.
+def try_fault(group: str, fault: Fault, seeds: range, patience: float = PATIENCE) -> Row:
+    """Run the trials with these seeds in a child, so that a crash or a hang is only counted.
 
     After either the rest of the seeds are tried in a new child.
     """
-    row = Row(group, fault)
-    while row.trials < trials:
-        for seed, kept, what in _in_child(fault, range(row.trials, trials), patience):
+    row, began = Row(group, fault), time.monotonic()
+    while row.trials < len(seeds):
+        for seed, kept, what in _in_child(fault, seeds[row.trials :], patience):
             if kept:
                 row.outcomes[what] += 1
             else:
                 row.failures.append((seed, what))
+    row.seconds = time.monotonic() - began
     return row
 
 
@@ -138,6 +146,7 @@ def _exit(code: int | None) -> str:
 
 SOLVERS = ("pasm", "s-ipalm", "ipalm", "palm")
 GRIDS = ("exact", "adaptive")
+COUNTS: dict[str, Any] = {"beta_loss": "kullback-leibler"}
 ENGINES = ("auto", "direct", "compressed")
 LARGEST_SIDE = 24
 ROUNDING = 1e-6
@@ -197,10 +206,11 @@ def matrix(rng: np.random.Generator, *, least: int = 1) -> Any:
     return STORAGES[rng.integers(len(STORAGES))](X)
 
 
-def options(rng: np.random.Generator) -> dict[str, Any]:
+def options(rng: np.random.Generator, *, compressed: bool = True) -> dict[str, Any]:
     """Engine and initialisation; solvers and grids have lines of their own."""
+    engines = ENGINES if compressed else ENGINES[:2]
     return {
-        "engine": ENGINES[rng.integers(len(ENGINES))],
+        "engine": engines[rng.integers(len(engines))],
         "init": ("random", "random", "nndsvd", "nndsvda")[rng.integers(4)],
         "n_starts": int(rng.integers(1, 3)),
         "random_state": int(rng.integers(1000)),
@@ -213,11 +223,11 @@ def check_factor(*factors: Array) -> None:
         require(np.min(factor, initial=0.0) >= 0, "a factor is negative")
 
 
-def check_path(path: RankPath) -> None:
+def check_path(path: RankPath, X: Any = None) -> None:
     """Finite, nonnegative, no component zero, and no loss above that of the best matrix of rank one.
 
     Factors of a compressed X are in single precision, where components that are 1e45 times smaller than
-    others are zero.
+    others are zero. With X, the path's own loss of rank one is checked as well.
     """
     require(len(path.points) > 0, "the path is empty")
     require(np.isfinite(path.losses).all(), "a loss is not finite")
@@ -225,18 +235,36 @@ def check_path(path: RankPath) -> None:
         check_factor(point.U, point.V)
         nonzero = point.U.any(axis=0) & point.V.any(axis=0)
         require(nonzero.all() or path.settings["engine"] == "compressed", "a component is zero")
-    check_loss(path.losses.max(), path)
+    check_loss(path.losses.max(), path, X)
 
 
-def check_loss(loss: float, path: RankPath) -> None:
+def check_loss(loss: float, path: RankPath, X: Any = None) -> None:
     """No more than the best matrix of rank one leaves."""
-    relative, best = (2 * value / path.squared_norm for value in (loss, path.rank_one_loss))
-    require(relative <= best + ROUNDING, f"relative loss {relative:.8g}, at rank one {best:.8g}")
+    unit = 0.5 * path.squared_norm
+    best = path.rank_one_loss
+    if X is not None:
+        best, unit = rank_one(X, path.beta_loss)
+        off = abs(path.rank_one_loss - best) / unit
+        require(off <= ROUNDING, f"the loss of rank one is off by {off:.3g}")
+    require(loss / unit <= best / unit + ROUNDING, f"loss {loss / unit:.8g}, at rank one {best / unit:.8g}")
 
 
-def check_model(model: AutoNMF, *factors: Array) -> None:
+def rank_one(X: Any, beta_loss: str = "frobenius") -> tuple[float, float]:
+    """The loss of the best matrix of rank one, by other means, and what losses are compared with."""
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if beta_loss == "frobenius":
+        squares = np.linalg.svd(X, compute_uv=False) ** 2
+        return 0.5 * squares[1:].sum(), 0.5 * squares.sum()
+    expected = np.outer(X.sum(axis=1), X.sum(axis=0)) / X.sum()
+    return float(kl_div(X, expected).sum()), float(X.sum())
+
+
+def check_model(model: AutoNMF, *factors: Array, X: Any = None) -> None:
+    """As a path; counts may be fitted with weights of their own, under which another matrix is the best."""
     check_factor(model.components_, *factors)
-    check_loss(0.5 * model.reconstruction_err_**2, model.path_)
+    require(np.isfinite(model.reconstruction_err_), "the error is not finite")
+    if model.path_.beta_loss == "frobenius":
+        check_loss(0.5 * model.reconstruction_err_**2, model.path_, X)
 
 
 def same(first: RankPath, second: RankPath) -> bool:

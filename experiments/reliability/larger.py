@@ -16,7 +16,7 @@ import numpy as np
 from autonmf import AutoNMF, rank_path
 from autonmf.datasets import make_low_rank
 from experiments.core import stream_small_files
-from experiments.reliability.faults import Fault, require, same
+from experiments.reliability.faults import COUNTS, Fault, require, same
 
 X = make_low_rank(400, 60, rank=4, noise=0.1, random_state=0)[0]
 X.setflags(write=False)
@@ -39,13 +39,13 @@ def in_chunks(matrix: np.ndarray, rows: Any = 100, columns: Any = -1) -> Any:
     return da.from_array(matrix, chunks=(rows, columns))
 
 
-def killed(workers: slice, seed: int) -> str:
+def killed(workers: slice, options: dict[str, Any], seed: int) -> str:
     """Workers killed at a random rank and iteration."""
     rng = np.random.default_rng(seed)
     rank, iteration = int(rng.integers(2, 8)), int(rng.integers(1, 4))
     done: list[int] = []
     with cluster() as client:
-        undisturbed = rank_path(in_chunks(X), 8, random_state=0).computed()
+        undisturbed = rank_path(in_chunks(X), 8, random_state=0, **options).computed()
 
         def kill(progress: Any) -> None:
             if (progress.rank, progress.iteration) == (rank, iteration) and not done:
@@ -53,7 +53,7 @@ def killed(workers: slice, seed: int) -> str:
                 for pid in done:
                     os.kill(pid, signal.SIGKILL)
 
-        path = rank_path(in_chunks(X), 8, random_state=0, callback=kill).computed()
+        path = rank_path(in_chunks(X), 8, random_state=0, callback=kill, **options).computed()
         require(done, "no worker was killed")
         require(same(path, undisturbed), "other bits")
     return "bitwise identical"
@@ -132,10 +132,12 @@ def _refused(matrix: Any) -> str:
     return ""
 
 
+LOSSES: dict[str, dict[str, Any]] = {"": {}, ", Kullback-Leibler loss": COUNTS}
 LARGER = [
-    Fault("Dask: one of two workers killed during the path", "bitwise identical",
-          partial(killed, slice(1)), 1, 6),
-    Fault("Dask: both workers killed during the path", "bitwise identical", partial(killed, slice(2)), 1, 6),
+    *(Fault(f"Dask: {which} killed during the path{more}", "bitwise identical",
+            partial(killed, slice(number), options), 1, 4, counted="deaths", times=number)
+      for number, which in ((1, "one of two workers"), (2, "both workers"))
+      for more, options in LOSSES.items()),
     Fault("Dask: NaN, infinity or a negative entry in one chunk", "refused", bad_chunk, 1, 10),
     Fault("Dask: other chunks, uneven, by columns or of unknown length",
           "the losses in memory, to within 1e-6 of ½‖X‖²",

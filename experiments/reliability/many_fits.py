@@ -205,6 +205,6 @@ def attempt(fit: Fit, warm: dict[str, int], seed: int) -> str:
 
 SOAK = [
     Fault(name, f"at most {GROWTH >> 20} MiB more than after {WARM_UP} fits, no more files or threads",
-          partial(attempt, fit, {}), 15, 250)
+          partial(attempt, fit, {}), 15, 250, in_turn=True)
     for name, fit in FITS.items()
 ]  # fmt: skip

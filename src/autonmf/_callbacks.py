@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from autonmf.path import PathOptions, Progress
 
-__all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "FitObserver", "with_callbacks"]
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -31,14 +31,14 @@ else:
     except ImportError:
 
         class CallbackSupportMixin:
-            """Stands in for that of scikit-learn before 1.9, which has no callbacks."""
+            """Replaces that of scikit-learn before 1.9, which has no callbacks."""
 
         def with_callbacks(method: Method) -> Method:
             return method
 
 
-class Watch:
-    """Observes one fit of an `AutoNMF`: prints a line per rank and runs scikit-learn's callbacks."""
+class FitObserver:
+    """Prints a line per rank of a fit of `AutoNMF`, and calls scikit-learn's callbacks."""
 
     def __init__(self, estimator: Any, options: PathOptions, X: Any, y: Any) -> None:
         self._verbose = bool(estimator.verbose)
@@ -48,7 +48,7 @@ class Watch:
 
     @property
     def callback(self) -> Callable[[Progress], bool] | None:
-        """The callback of the path; None if it is not observed, so that no progress is computed."""
+        """The callback of the path; None if there is nothing to do, so that no progress is computed."""
         return self._reached if self._verbose or self._tasks else None
 
     def polishing(self, rank: int) -> None:
@@ -69,7 +69,7 @@ class Watch:
         return self._tasks is not None and self._tasks(progress)
 
     def _print_last(self) -> None:
-        """Print the rank that was just finished."""
+        """Print the last rank that was finished."""
         if self._verbose and self._last is not None:
             rank, loss, seconds = self._last.rank, self._last.relative_loss, self._last.seconds
             print(f"[AutoNMF] rank {rank:4d}  relative loss {loss:.6f}  {seconds:.1f} s", flush=True)
@@ -121,7 +121,7 @@ class FitTasks:
 
     def _begin_path(self, progress: Progress) -> _PathTask:
         self._end_paths(self._paths if self._in_turn else self._paths.keys() & {progress.start})
-        again = progress.start in self._begun  # where compression was unreliable, on X itself
+        again = progress.start in self._begun  # on X itself, since the compression was unreliable
         self._fit.max_subtasks += again
         self._begun.add(progress.start)
         task = self._fit.subcontext(
@@ -163,11 +163,11 @@ class _PathTask:
     last: Progress | None = None
 
     def is_over(self, progress: Progress) -> bool:
-        """Whether this progress is that of another search, begun after this one had ended."""
+        """Whether this progress belongs to another search, which began after this one had ended."""
         return self.reached <= self.lowest < progress.rank and progress.iteration == 1
 
     def is_at_new_rank(self, progress: Progress) -> bool:
-        """Whether a rank is reached for the first time: a vanished component may come back."""
+        """Whether a rank is reached for the first time; a component that vanished may reappear."""
         new = self.last is None or self.lowest <= progress.rank < self.reached
         self.reached = progress.rank if new else self.reached
         return new

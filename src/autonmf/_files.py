@@ -14,10 +14,10 @@ from typing import IO
 
 @contextmanager
 def replace_file(file: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream to a temporary file, which replaces ``file`` if the block succeeds; errors name ``file``.
+    """Open a temporary file, which replaces ``file`` if the block succeeds; errors name ``file``.
 
-    The new file has the permissions of the old one, and its owner and group where the system allows that. Of
-    a symbolic link the file that it leads to is replaced. What is no file, such as a device, is refused.
+    The new file has the permissions of the old one, and its owner and group if the system allows that. A
+    symbolic link is followed. Anything but an ordinary file, such as a device, is refused.
     """
     named = os.fspath(file)
     target = os.path.realpath(named)

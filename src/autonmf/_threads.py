@@ -1,12 +1,12 @@
-"""How many threads compute.
+"""The number of threads, and a thread pool for large products.
 
 BLAS threads spin while they wait, which on a busy machine, or beside another pool, costs far more than it
-gains on matrices of our size. Inside `one_pool` BLAS therefore works with one thread, and large products are
-cut into blocks that a small pool of ours computes. Blocks do not depend on the number of threads, so neither
-do results.
+gains on matrices of the usual sizes. Inside `one_pool`, BLAS therefore uses one thread, and large products
+are divided into blocks for a thread pool. Blocks do not depend on the number of threads, so neither do
+results.
 
-As many threads are used as BLAS was allowed to use: ``OMP_NUM_THREADS`` and the like, ``threadpoolctl``
-limits, joblib's and Dask's settings for their workers are all respected.
+The pool has as many threads as BLAS was allowed to use: ``OMP_NUM_THREADS`` and similar variables,
+``threadpoolctl`` limits, and the settings of joblib and Dask for their workers are respected.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Result = TypeVar("Result")
 
 @cache
 def _libraries() -> list[Any]:
-    """A controller for each BLAS in the process."""
-    import scipy.linalg  # noqa: F401  SciPy brings a BLAS of its own: it must be loaded to be seen
+    """A controller for each BLAS library in the process."""
+    import scipy.linalg  # noqa: F401  SciPy has a BLAS of its own, which is found only once it is loaded
 
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _set_threads(numbers: Iterable[int]) -> None:
-    """Give each BLAS its number of threads, from whichever thread this is.
+    """Set the number of threads of each BLAS library, from any thread.
 
-    Recent threadpoolctl lets only one thread at a time change OpenBLAS; control is taken and given back.
+    Recent versions of threadpoolctl let only one thread change OpenBLAS: control is taken and released.
     """
     take_control = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
     take_control(force=True)
@@ -87,7 +87,7 @@ _pool = _Pool()
 
 
 def _forget_pool() -> None:
-    """A forked child has none of its parent's threads: it starts a pool of its own."""
+    """Give a forked child a new pool, since it has none of the threads of its parent."""
     global _pool
     _pool = _Pool()
 
@@ -98,7 +98,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_pool() -> Iterator[None]:
-    """Limit BLAS to one thread; the first caller to enter sets the limit, the last to leave lifts it."""
+    """Limit BLAS to one thread; the first caller sets the limit, and the last one to leave removes it."""
     pool = _pool
     pool.enter()
     try:
@@ -108,12 +108,12 @@ def one_pool() -> Iterator[None]:
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """``[function(item) for item in items]``, over the threads that this process may use."""
+    """``[function(item) for item in items]``, computed by the threads that this process may use."""
     return list(in_turn(function, items))
 
 
 def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """The results of `each`, one after another: what is not kept need not stay in memory."""
+    """The results of `each` as an iterator, so that they need not be in memory together."""
     items = list(items)
     if _pool.callers == 0 or _pool.threads == 1 or len(items) == 1:
         return map(function, items)

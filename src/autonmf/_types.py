@@ -1,4 +1,4 @@
-"""Types shared by all layers, values that are computed once, random generators, names of parameters."""
+"""Common types, lazy values, random generators, and checks of parameter names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(functools.cached_property):
-        """Without the lock that Python 3.11 shares among all instances of a class.
+        """`functools.cached_property` without the lock that Python 3.11 shares among all instances.
 
-        Threads would wait for each other, and a child that is forked while one holds it would wait for ever.
+        With it, threads would wait for each other, and a child that is forked while it is held, for ever.
         """
 
         def __init__(self, func: Any) -> None:
@@ -36,7 +36,7 @@ Seed: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 
 class Lazy(Generic[Value]):
-    """A value that is computed when it is first needed; two threads may both compute it."""
+    """A value that is computed when it is first needed, perhaps by two threads at once."""
 
     def __init__(self, compute: Callable[[], Value]) -> None:
         self._compute: Callable[[], Value] | None = compute
@@ -59,7 +59,7 @@ class Lazy(Generic[Value]):
         compute = self._compute
         if compute is not None:
             self._value = compute()
-            self._compute = None  # what it was computed from is let go
+            self._compute = None  # free what it was computed from
         return self._value
 
     def __getstate__(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Lazy(Generic[Value]):
 
 
 def check_parameters(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a parameter that is not known, and suggest one that is."""
+    """Refuse an unknown parameter, and suggest a known one."""
     from difflib import get_close_matches
 
     known = list(known)

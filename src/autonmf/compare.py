@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from autonmf.plotting import AgreementDisplay
 
 WIDTH = 110
-"""Longest printed line."""
+"""Maximum length of a printed line."""
 
 
 class Answer(NamedTuple):
-    """The answer of one method."""
+    """The rank that one method found."""
 
     method: str
     rank: int | None  # None if it failed

@@ -1,4 +1,4 @@
-"""`AutoNMF`: the scikit-learn estimator. It validates and delegates; the mathematics is elsewhere."""
+"""`AutoNMF`: the scikit-learn estimator. It checks its input and calls `autonmf.fit`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,34 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_n_features, _num_samples, check_is_fitted, validate_data
 
-from autonmf._callbacks import CallbackSupportMixin, Watch, with_callbacks
+from autonmf._callbacks import CallbackSupportMixin, FitObserver, with_callbacks
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed
 from autonmf._warnings import warn
 from autonmf.data import Stored, as_rows, fill_masked_array, is_stored, open_stored, refuse_non_matrix
 from autonmf.distributed import is_dask, map_chunks, open_data
-from autonmf.fit import factorise, refine
+from autonmf.fit import factorise, refine, refine_all
 from autonmf.model.known import check_known
-from autonmf.path import PathOptions, RankPath, find_loss, project_rows
+from autonmf.path import (
+    ComponentTree,
+    PathOptions,
+    RankPath,
+    find_loss,
+    make_tree,
+    project_rows,
+    select_levels,
+)
 from autonmf.saving import SavingMixin
 from autonmf.selection import UNCERTAIN, UncertainRankWarning
 from autonmf.solvers import Solver
 from autonmf.stability import ComponentStability, measure_stability
+
+ADVICE = {
+    "could not convert string to float": "X must hold numbers only; leave columns of text out, in pandas "
+    "with X.select_dtypes('number')",
+    "Complex data not supported": "take magnitudes, for example with np.abs(X)",
+}
+"""What to do, by the beginning of messages of scikit-learn."""
 
 DOCS = "https://autonmf.readthedocs.io/en/stable"
 
@@ -48,9 +63,8 @@ class AutoNMF(
     max_rank : int, optional
         Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
     fixed_components : array or data frame of shape (k, n_features), optional
-        Known components, such as reference spectra: rows of H that stay as they are. The rank counts them,
-        and the rule says how many the data need beyond them. Columns are matched by name where both have
-        names.
+        Known components, such as reference spectra: rows of H that do not change. The rank counts them, and
+        the rule chooses how many more the data need. Columns are matched by name if both have names.
     beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
         The loss, as scikit-learn names it: least squares, or the Kullback-Leibler divergence for counts.
     solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"}
@@ -82,10 +96,10 @@ class AutoNMF(
     n_jobs : int, optional
         Number of threads for the initial points.
     checkpoint : str or path, optional
-        A file that each rank is saved to as it is reached. After a crash, a fit to the same X with the same
-        parameters goes on from there, with bitwise the same result. Other data or parameters, and two fits at
-        once, are an error (see ``docs/checkpoints.md``). Not with ``time_budget``, nor with a generator as
-        ``random_state``.
+        A file to which each rank is saved as soon as it is computed. After a crash, a fit to the same X with
+        the same parameters continues from there, with bitwise the same result. Other data or parameters, and
+        two fits at once, are an error (see ``docs/checkpoints.md``). It cannot be combined with
+        ``time_budget``, nor with a generator as ``random_state``.
     verbose : int
         1 prints a line per rank.
     random_state : int, generator or None
@@ -275,6 +289,42 @@ class AutoNMF(
                 other._set_factors(*refine(opened, self.path_, rank, options), polished=True)
         return other
 
+    def tree(
+        self, X: Any = None, max_rank: int | None = None, sample_weight: Any = None, weights: Any = None
+    ) -> ComponentTree:
+        """Which component splits at each rank, from rank one up.
+
+        Parameters
+        ----------
+        X, sample_weight, weights : optional
+            What `fit` was given. With X the solutions of all ranks are those of `at_rank` with X, polished,
+            which takes as long as several fits; without it they are those of ``path_.tree()``.
+        max_rank : int, optional
+            The largest rank of the tree, by default 25. Small ranks are polished much faster than large ones.
+
+        Returns
+        -------
+        ComponentTree
+
+        Examples
+        --------
+        >>> from autonmf import AutoNMF
+        >>> from autonmf.datasets import make_low_rank
+        >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
+        >>> tree = AutoNMF(random_state=0).fit(X).tree(X, max_rank=3)
+        >>> tree.at_rank(2)["parent"].tolist()
+        [0, 0]
+        """
+        check_is_fitted(self)
+        levels = select_levels(self.path_, max_rank)
+        if X is None:
+            return make_tree(levels)
+        X = self._check(X, reset=False)
+        options = self._options()
+        with self._open(X, options, sample_weight, weights) as opened:
+            ranks = [point.rank for point in levels]
+            return make_tree(list(refine_all(opened, self.path_, ranks, options)))
+
     def component_stability(
         self,
         X: Any,
@@ -367,9 +417,15 @@ class AutoNMF(
             return X
         refuse_non_matrix(X)
         dtypes = [np.float64, np.float32]
-        return validate_data(
-            self, X, reset=reset, ensure_all_finite=False, accept_sparse=("csr", "csc"), dtype=dtypes
-        )
+        try:
+            return validate_data(
+                self, X, reset=reset, ensure_all_finite=False, accept_sparse=("csr", "csc"), dtype=dtypes
+            )
+        except ValueError as error:
+            advice = next((text for start, text in ADVICE.items() if str(error).startswith(start)), None)
+            if advice is None:
+                raise
+            raise ValueError(f"{str(error).partition(chr(10))[0]}: {advice}") from error
 
     def _open(self, X: Any, options: PathOptions, sample_weight: Any, weights: Any) -> Any:
         power = options.loss.weight_power
@@ -378,16 +434,16 @@ class AutoNMF(
     def _fit(self, X: Any, y: Any, sample_weight: Any, weights: Any) -> Array:
         X = self._check(X)
         options = self._options()
-        watch = Watch(self, options, X, y)
+        observer = FitObserver(self, options, X, y)
         auto = isinstance(self.n_components, str) and self.n_components == "auto"
         with self._open(X, options, sample_weight, weights) as opened:
             found = factorise(
                 opened,
-                replace(options, callback=watch.callback),
+                replace(options, callback=observer.callback),
                 n_components=None if auto else cast("int | None", self.n_components),
                 rule=self.rule,
                 tau=self.tau,
-                on_polish=watch.polishing,
+                on_polish=observer.polishing,
             )
             self._path, self.rank_estimate_, self.n_iter_ = found.lazy_path, found.estimate, found.n_iter
             self.unused_components_ = found.unused
@@ -406,7 +462,7 @@ class AutoNMF(
                 "path_.tree() shows which component splits at each rank"
             )
             warn(message, UncertainRankWarning)
-        watch.ended()
+        observer.ended()
         return self._project(X) if is_dask(X) else cast(Array, found.W)
 
     def _options(self) -> PathOptions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from autonmf.model.components import balance
 from autonmf.path import (
     Checkpoint,
     PathOptions,
+    PathPoint,
     RankPath,
     SearchResult,
     View,
@@ -31,6 +32,7 @@ from autonmf.path import (
     search,
 )
 from autonmf.path.options import ADDITIONAL
+from autonmf.path.unscale import roomy
 from autonmf.selection import RankEstimate, check_rule, choose_rank
 from autonmf.solvers import HIGH_RANK, Stopping, run
 
@@ -51,6 +53,9 @@ COUNTS = (
     "with least squares, the largest entries dominate"
 )
 """Advice where counts are fitted with least squares."""
+
+SWEEPS = 3
+"""Sweeps over V for weights of all rows that were solved for."""
 
 MUCH = 20.0
 """A known component is used if the loss rises by more than so many times what noise explains without it."""
@@ -135,7 +140,9 @@ def factorise(
     if on_polish is not None:
         on_polish(int(start[1].shape[1]))
     U, V, sample = start
+    found = replace(found, sample=None)
     polished = polish(found.view, U, V, options, sample)
+    del start, U, V, sample  # what is computed from here on needs memory, too
     W, H, loss = _project(opened, _pad(polished.V, n_components), options)
     unused = _find_unused(opened, found.view, polished, loss, options) if options.n_known else ()
     if estimate is not None and unused:
@@ -163,6 +170,21 @@ def refine(opened: OpenedData, path: RankPath, rank: int, options: PathOptions) 
         known = find_known(opened, options)
         view = prepare(opened.data, options, rank, np.random.default_rng(0), weights, known)
     return _project(opened, polish(view, U, V, options).V, options)
+
+
+def refine_all(
+    opened: OpenedData, path: RankPath, ranks: Iterable[int], options: PathOptions
+) -> Iterator[PathPoint]:
+    """The solutions of X at some ranks of its path, polished by `refine`, with balanced factors.
+
+    A rank at which components vanish in the polish is left out.
+    """
+    for rank in ranks:
+        W, H, loss = refine(opened, path, rank, options)
+        with one_pool():
+            U, V = balance(W, np.asfortranarray(H.T), n_fixed=options.n_known)
+        if V.shape[1] == rank:
+            yield replace(path.at_rank(rank), U=U, V=V, loss=loss)
 
 
 def check_same_data(opened: OpenedData, path: RankPath) -> None:
@@ -251,29 +273,37 @@ def polish(view: View, U: Any, V: Array, options: PathOptions, sample: Data | No
     """
     solver = replace(options, grid="exact").make_solver()
     whole = view.matrix if options.loss.reads_entries else view.scaled
-    stages: list[tuple[Any, float, int]] = [(whole, TIGHTER * options.tol, options.max_iter)]
+    stages: list[tuple[Any, float, int, int]] = [(whole, TIGHTER * options.tol, options.max_iter, WINDOW)]
     smaller = view.compressed if sample is None else sample
     if smaller is not None:
-        cheap = smaller, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS)
-        stages = [cheap, (view.scaled, options.tol, options.max_iter)]
+        cheap = smaller, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS), WINDOW
+        stages = [cheap, (view.scaled, options.tol / WINDOW, options.max_iter, 1)]
     n_iter = 0
     with one_pool():
         U, V = view.scaling.to_scaled(U, V)
-        for data, tol, max_iter in stages:
+        for data, tol, max_iter, window in stages:
             if sample is not None and data is not sample:
                 U = fit_rows(data, V)
-            stopping = Stopping(tol, 0.0, WINDOW, WINDOW, WINDOW, change_every=CHECK_EVERY, max_iter=max_iter)
+            stopping = Stopping(tol, 0.0, window, window, window, change_every=CHECK_EVERY, max_iter=max_iter)
             U, V = view.fix(*(as_factor(factor, data.dtype) for factor in (U, V)))
             posed = options.loss.pose(data, mu=options.mu, delta=options.delta, n_fixed=view.n_fixed)
             start = solver.init(posed, U, V)
+            if sample is not None and data is not sample:
+                start = start.sweep_V(SWEEPS)
             last = run(solver, start, stopping)
             U, V, n_iter = last.state.U, last.state.V, n_iter + last.n_iter
-        state = last.state.balance().compact()
+        state, converged = last.state, last.converged
+        del U, V, start, last  # each step below needs another copy of U
+        state = state.balance().compact()
         if state.rank == 0:
             raise ValueError(options.too_heavy)
-        U, V = balance(*view.scaling.to_original(state.U, state.V), sort=True, n_fixed=view.n_fixed)
         loss = state.loss * (view.loss_unit if view.scaling.is_uniform else 1.0)
-        return Polished(U, V, loss, n_iter, last.converged)
+        dtype = roomy(state.V.dtype, float(np.max(view.scaling.b)))
+        U, V = (factor.astype(dtype, copy=False) for factor in (state.U, state.V))
+        del state
+        U, V = view.scaling.to_original(U, V)
+        U, V = balance(U, V, sort=True, n_fixed=view.n_fixed)
+        return Polished(U, V, loss, n_iter, converged)
 
 
 def _project(opened: OpenedData, V: Array, options: PathOptions) -> tuple[Any, Array, float]:
@@ -297,30 +327,52 @@ def _project(opened: OpenedData, V: Array, options: PathOptions) -> tuple[Any, A
 def _find_unused(
     opened: OpenedData, view: View, polished: Polished, loss: float, options: PathOptions
 ) -> tuple[int, ...]:
-    r"""The known components without which X would be fitted as well, from 0.
+    """The known components without which the loss rises by no more than noise explains, from 0.
 
-    Weights of a component that is not in X follow the noise. Without them the loss rises by
-    :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and
-    the variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up
-    to three standard deviations more than the mean is that of noise. Components that are not known are
-    polished again without it, because they may have left something to it.
+    Components that are not known are polished again without it, because they may have left something to it.
     """
-    (n, m), (U, V) = opened.data.shape, polished[:2]
+    U, V = polished[:2]
     rank, known = V.shape[1], find_known(opened, options)
     assert known is not None
-    variance = 2.0 * loss / max((n - rank) * (m - rank), 1)
-    most = variance * (0.25 * n + 3.0 * np.sqrt(0.3125 * n))
     unused = []
     for index in range(options.n_known if rank > 1 else 0):
         others, fewer = np.arange(rank) != index, np.delete(known, index, axis=1)
         start = take_columns(U, others), take_columns(V, others)
-        rise = _evaluate(opened, fewer, start[1], options) - loss
-        if most < rise <= MUCH * most and rank > options.n_known:
+        rise, limit = _compare_with_noise(opened, known, index, start[1], loss, options)
+        if limit < rise <= MUCH * limit and rank > options.n_known:
             again = polish(replace(view, known=fewer), *start, options)
-            rise = _evaluate(opened, fewer, again.V, options) - loss
-        if rise <= most:
+            rise, limit = _compare_with_noise(opened, known, index, again.V, loss, options)
+        if rise <= limit:
             unused.append(index)
     return tuple(unused)
+
+
+def _compare_with_noise(
+    opened: OpenedData, known: Array, index: int, V: Array, loss: float, options: PathOptions
+) -> tuple[float, float]:
+    r"""The rise of the loss if V, without one known component, replaces all, and what noise explains of it.
+
+    Weights of a component that is not in X follow the noise. Without them the loss rises by
+    :math:`\tfrac12\sigma^2 z_+^2` in a row, with a normal z, which has the mean :math:`\tfrac14\sigma^2` and
+    the variance :math:`\tfrac5{16}\sigma^4`, where σ² is twice the loss per degree of freedom. A rise of up
+    to three standard deviations more than the mean is that of noise.
+
+    In the features of this component noise may be stronger, or correlated. But if its weights follow the
+    noise, negative weights would lower the loss as much: by :math:`\tfrac12\sigma^2 z_-^2`, with the same
+    mean, and the variance of the difference is :math:`\tfrac34\sigma^4`. A rise of up to three standard
+    deviations more than this fall is that of noise, too. Counts are fitted with positive weights only; their
+    noise is independent.
+    """
+    (n, m), rank = opened.data.shape, V.shape[1] + 1
+    variance = 2.0 * loss / max((n - rank) * (m - rank), 1)
+    limit = variance * (0.25 * n + 3.0 * np.sqrt(0.3125 * n))
+    without = _evaluate(opened, np.delete(known, index, axis=1), V, options)
+    rise = without - loss
+    if options.loss is FROBENIUS and limit < rise <= MUCH * limit:
+        negative = known * np.where(np.arange(known.shape[1]) == index, -1.0, 1.0)
+        fall = without - _evaluate(opened, negative, np.insert(V, index, 0.0, axis=1), options)
+        limit = max(limit, fall * (1.0 + 3.0 * np.sqrt(12.0 / n)))
+    return rise, limit
 
 
 def _evaluate(opened: OpenedData, known: Array, V: Array, options: PathOptions) -> float:

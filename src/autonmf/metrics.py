@@ -41,7 +41,7 @@ def recovery_error(W_true: ArrayLike, W: ArrayLike) -> float:
         raise ValueError(
             f"both factors need the same number of rows, got {truth.shape[0]} and {estimate.shape[0]}"
         )
-    # Pairs at distance ‖a - b‖²; leaving a true column alone costs ‖a‖².
+    # A pair costs ‖a - b‖², and an unmatched true column ‖a‖².
     squares_true, squares = (np.einsum("ij,ij->j", F, F) for F in (truth, estimate))
     inner = truth.T @ estimate
     pairs = squares_true[:, None] + squares[None, :] - 2.0 * inner

@@ -1,4 +1,4 @@
-"""A fitted model in one file: its path, as `RankPath.save` writes it, and its attributes. No pickle."""
+"""A fitted model in one file: its path, as written by `RankPath.save`, and its attributes. No pickle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autonmf.selection import RankEstimate
 FORMAT = "autonmf.AutoNMF"
 VERSION = 1
 PLAIN = (type(None), bool, int, float, str)
-"""Types that JSON returns unchanged."""
+"""Types of values that JSON preserves."""
 
 
 class SavingMixin:
@@ -24,14 +24,13 @@ class SavingMixin:
         """Write the fitted model to one file (npz with JSON, no pickle).
 
         A lazy path is computed first. For a Dask array, the factors U of all ranks (n x rank each) must fit
-        into memory; the variances at other ranks are then summed in one piece and may differ in the last
-        digit.
+        into memory; variances at other ranks may differ in the last digit after loading.
 
         Parameters
         ----------
         file : path
             The file to write; no extension is added. An existing file is replaced once the new one is
-            complete, and its permissions are kept. Of a symbolic link, the file it leads to is replaced.
+            complete, and its permissions are kept. A symbolic link is followed.
 
         Notes
         -----
@@ -86,7 +85,7 @@ class SavingMixin:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A parameter as JSON stores it."""
+    """Convert a parameter to a type that JSON can hold."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, PLAIN) and name != "checkpoint":
         return value

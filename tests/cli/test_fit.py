@@ -353,3 +353,36 @@ def test_annotation_columns(run, tmp_path: Path, low_rank: np.ndarray) -> None:
         assert result.code == 0
         assert "note: Annotation columns, which are not factorised: chrom." in result.err
         assert "x.csv: 60 x 40" in result.out
+
+
+@pytest.fixture
+def decay(tmp_path: Path) -> Path:
+    """A file without a rank that stands out."""
+    place = np.arange(40)
+    file = tmp_path / "decay matrix.npy"
+    np.save(file, np.exp(-np.abs(place[:, None] - place) / 8))
+    return file
+
+
+def test_an_uncertain_rank_leads_to_the_tree(run, decay: Path, counts: Path) -> None:
+    result = run("fit", decay, "--seed", 3)
+    says, command = re.search(
+        r"^(The data do not .* tree .*): (autonmf .*)$", result.out, re.MULTILINE
+    ).groups()
+    assert says == "The data do not determine one rank; for a tree of these levels"
+    assert shlex.split(command) == ["autonmf", "report", str(decay), "--seed", "3"]
+    page = run(*shlex.split(command)[1:], "--out", decay.parent / "page.html")
+    assert page.code == 0
+    assert "the tree of components on the page shows the levels" in page.out
+    assert "tree" not in run("fit", counts).out
+    assert run("fit", decay, "--quiet").out == "4\n"
+
+
+def test_warnings_name_options(run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "X.npy", rng.poisson(6 * rng.gamma(0.1, 1.0, (80, 3)) @ rng.gamma(0.1, 1.0, (3, 30))))
+    assert "consider --beta-loss kullback-leibler, which" in run("fit", tmp_path / "X.npy").err
+
+
+def test_the_bound_is_named_as_an_option(run, counts: Path) -> None:
+    assert "raise --max-rank above 2" in run("fit", counts, "--max-rank", 2).err

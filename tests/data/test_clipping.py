@@ -166,9 +166,9 @@ def test_products_of_what_is_made_anew() -> None:
 
 @pytest.mark.parametrize("kind", ["hdf5", "floats"])
 def test_streamed_data(kind: str, in_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamed, "SMALL", 0)
     X = clipped(3, 0)
     expected = whitened(X)
-    monkeypatch.setattr(streamed, "SMALL", 0)
     found = whitened(in_file(kind, tmp_path, X))
     assert found.clipped
     assert expected.clipped

@@ -13,7 +13,9 @@ from scipy import sparse
 
 from autonmf import AutoNMF
 from autonmf.data import Data, Scaling, Sparse, as_data, compress, compress_onto, equilibration, read_all
+from autonmf.data import scaling as scaling_module
 from autonmf.data.compressed import orthonormalize
+from autonmf.data.dense import Dense
 from autonmf.path import PathOptions, prepare
 from autonmf.path.view import View, prepare_like
 
@@ -124,12 +126,22 @@ def test_entries_that_single_precision_does_not_hold_are_scaled_first(uneven_row
     assert_allclose(entries, read_all(view.scaled), rtol=1e-6, atol=1e-30)
 
 
-def test_dense_entries_are_not_copied(rng: np.random.Generator) -> None:
+def test_dense_entries_are_not_copied(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     data = as_data(rng.random((5, 4)))
+    monkeypatch.setattr(scaling_module, "COPIED", 19)
     for scaling in (Scaling(), Scaling(2.0), equilibration(data), Scaling(transposed=True)):
         view = view_of(data, scaling)
         assert view.matrix is view.scaled
         assert not view.is_single
+
+
+def test_small_arrays_are_copied(rng: np.random.Generator) -> None:
+    data = as_data(rng.random((5, 4)))
+    for scaling in (Scaling(), Scaling(2.0), equilibration(data), Scaling(transposed=True)):
+        view = view_of(data, scaling)
+        assert not view.is_single
+        assert isinstance(view.matrix, Dense)
+        assert_allclose(read_all(view.matrix), read_all(view.scaled), rtol=1e-15)
 
 
 def test_a_compression_is_iterated_in_single_precision(rng: np.random.Generator) -> None:

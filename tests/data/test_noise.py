@@ -19,6 +19,7 @@ from autonmf import rank_path, select_rank
 from autonmf.data import Data, as_data, equilibration, lead, noise, streamed, unit_scaling
 from autonmf.data.noise import NOISE_LIMIT, TRACY_WIDOM, WhitenedSpectrum, noise_edge, whiten, whiten_counts
 from autonmf.datasets import make_low_rank
+from autonmf.path.view import root_sums
 
 Matrix = np.ndarray
 Draw = Callable[[np.random.Generator, Matrix], Matrix]
@@ -334,3 +335,15 @@ def test_directions_of_negative_binomial_counts(seed: int, kind: Any) -> None:
 def test_a_dispersion_that_is_understated() -> None:
     X, U, V = negative_binomial(0)
     assert whiten_counts(as_data(X), U, V, 0.005, 15).count_above(NOISE_LIMIT) == 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_directions_of_rounded_counts_with_very_different_totals(seed: int) -> None:
+    """Rounding is the only noise, alike in all entries; after division by the totals it is not."""
+    rng = np.random.default_rng(seed)
+    U = rng.gamma(0.3, 1.0, (400, 12)) * 10.0 ** rng.uniform(2.5, 6.0, (400, 1))
+    V = rng.gamma(0.3, 1.0, (12, 90)) * 10.0 ** rng.uniform(-2.0, 0.0, (1, 90))
+    X = as_data(np.rint(U @ (V / V.sum(axis=1, keepdims=True))))
+    found = spectrum_of(root_sums(X).apply(X), 35)
+    assert found.count_above() == 12
+    assert found.ratios[11] > 10.0

@@ -21,6 +21,7 @@ from autonmf.data import (
     compress,
     equilibration,
     read_all,
+    reduce_dominant,
     row_blocks,
     sums_of_squares,
     unit_scaling,
@@ -301,6 +302,45 @@ def test_factors_of_equilibrated_data(rng: np.random.Generator) -> None:
     scaled = scaling.apply(data)
     assert scaled.squared_residual(*scaling.to_scaled(U, V)) < 1e-28 * scaled.squared_norm()
     assert np.linalg.matrix_rank(read_all(scaled)) == 3
+
+
+@pytest.mark.parametrize("which", ["row", "column", "both"])
+def test_a_dominant_row_or_column_is_reduced(which: str, complete: Kind, rng: np.random.Generator) -> None:
+    """Its norm is comparable with those of the others, which keep their proportions."""
+    X = 0.5 + rng.random((17, 11))
+    X[3] *= 1.0 if which == "column" else 1e4
+    X[:, 5] *= 1.0 if which == "row" else 1e4
+    for transposed in (False, True):
+        data = Scaling(transposed=transposed).apply(complete(X))
+        scaling = reduce_dominant(data)
+        scaled = scaling.apply(data).right(np.eye(data.shape[1]))
+        for axis in (0, 1):
+            norms = np.linalg.norm(scaled, axis=axis)
+            assert norms.max() < 30 * norms.min()
+        a, b = (scaling.b, scaling.a) if transposed else (scaling.a, scaling.b)
+        assert len(np.unique(np.delete(a, 3))) == len(np.unique(np.delete(b, 5))) == 1
+
+
+def test_small_rows_are_not_enlarged(rng: np.random.Generator) -> None:
+    X = rng.random((30, 20)) * np.where(np.arange(30) < 5, 1e-17, 1.0)[:, None]
+    X[7] *= 1e6
+    scaled = read_all(reduce_dominant(as_data(X)).apply(as_data(X)))
+    assert scaled[:5].max() < 1e-14 * scaled[8:].max()
+
+
+def test_reduction_by_what_is_known(incomplete: Kind, X: Matrix, known: Matrix) -> None:
+    """Geometric means of the known positive entries, where they are far above their power mean."""
+    X = X * np.where(np.arange(len(X)) == 2, 1e8, 1.0)[:, None]
+    scaling = reduce_dominant(incomplete(X, known))
+    there = (X > 0) & (known > 0)
+    logs = np.log(X, out=np.zeros_like(X), where=there)
+    for axis, scales in ((1, scaling.a), (0, scaling.b)):
+        count = there.sum(axis=axis)
+        means = np.exp(logs.sum(axis=axis) / np.maximum(count, 1) - 0.5 * logs[there].mean())
+        means = np.where(count > 0, means, 1.0)
+        usual = np.mean(means**0.25) ** 4
+        assert_allclose(scales[:, 0], np.where(means > 100 * usual, means, usual), rtol=1e-12)
+    assert np.flatnonzero(scaling.a > scaling.a.min()) == [2]
 
 
 entries = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))

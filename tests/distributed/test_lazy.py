@@ -90,6 +90,13 @@ def test_at_rank(fitted: AutoNMF, tall: np.ndarray) -> None:
     assert rough.reconstruction_err_ == pytest.approx(here.at_rank(2).reconstruction_err_, rel=1e-5)
 
 
+def test_polished_tree(fitted: AutoNMF, tall: np.ndarray) -> None:
+    tree = fitted.tree(da.from_array(tall, chunks=(60, 30)), max_rank=3)
+    expected = AutoNMF(random_state=0).fit(tall).tree(tall, max_rank=3)
+    np.testing.assert_array_equal(tree.rank, expected.rank)
+    np.testing.assert_allclose(tree.weight, expected.weight, rtol=0.05)
+
+
 def test_pickle(fitted: AutoNMF, tall: np.ndarray) -> None:
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.components_, fitted.components_)

@@ -168,3 +168,19 @@ def test_bad_input(known: np.ndarray, said: str) -> None:
 def test_known_components_of_text() -> None:
     with pytest.raises(TypeError, match="fixed_components must hold numbers only"):
         AutoNMF(fixed_components=np.full((2, M), "a")).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_that_is_correlated_does_not_make_a_component_used(seed: int) -> None:
+    """Errors in the direction of a component that is not in X are larger than elsewhere."""
+    rng = np.random.default_rng(seed)
+    W, V = rng.gamma(0.5, 1.0, (300, 3)), rng.gamma(0.5, 1.0, (3, 40))
+    absent = np.zeros(40)
+    absent[:8] = 1.0
+    errors = 0.05 * rng.standard_normal((300, 40)) + 0.05 * rng.standard_normal((300, 1)) * absent
+    data = np.maximum(W @ V + 3.0 + errors, 0.0)
+    known = np.vstack([V, np.ones(40), absent])
+    model = AutoNMF(n_components=5, fixed_components=known, random_state=0).fit(data)
+    assert model.unused_components_ == (4,)
+    used = np.maximum(data + 0.1 * np.maximum(rng.standard_normal((300, 1)), 0.0) * absent, 0.0)
+    assert AutoNMF(n_components=5, fixed_components=known, random_state=0).fit(used).unused_components_ == ()

@@ -12,6 +12,7 @@ import pytest
 
 from experiments.__main__ import COMMANDS, find_command, main
 from experiments.rank_benchmark import __main__ as order
+from experiments.rank_benchmark import consistency
 from experiments.rank_benchmark.run import FILE
 from experiments.shared import data_home
 
@@ -173,3 +174,14 @@ def test_the_data_home_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyP
     assert data_home() == tmp_path
     monkeypatch.setenv("AUTONMF_DATA", str(tmp_path / "none"))
     assert data_home() is None
+
+
+def test_consistency_is_written_for_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All matrices in five orders, some of them with five seeds."""
+    families = consistency.choose_families(["synthetic"])[:2]
+    monkeypatch.setattr(consistency, "choose_families", lambda _: families)
+    monkeypatch.setattr(consistency, "fit", lambda X, seed: consistency.Answer(3 + seed % 2, 0.95))
+    consistency.main(["--matrices", "3", "--seeded", "1", "--out", str(tmp_path / "file")])
+    written = json.loads((tmp_path / "file").read_text())
+    rows = [["seed", "2", "2", "10", "10"], ["order of rows and columns", "6", "0", "30", "0"]]
+    assert (written["head"], written["rows"]) == (list(consistency.HEAD), rows)

@@ -7,8 +7,11 @@ import pytest
 
 from autonmf import rank_path, select_rank
 from autonmf.datasets import make_low_rank
+from experiments.core import bisect_grid
+from experiments.paper import paths
 from experiments.paper.paths import (
     STARTS,
+    bisected,
     init_of,
     over_ranked,
     paper_grid,
@@ -94,3 +97,33 @@ def test_plateaus_by_hand() -> None:
     last = curve | {"order": 1}
     assert plateau_of(last).high == 20.0  # the path ends there: to where a component would go
     assert reached(curve | {"order": 0}) is None
+
+
+@pytest.mark.parametrize("solver", ["ipalm", "pasm"])
+def test_bisection_between_two_points_of_the_grid(solver: str) -> None:
+    """It visits ranks between theirs, and nothing where the grid visits the rank itself."""
+    X = make_low_rank(60, 40, rank=3, noise=0.1, random_state=0)[0]
+    path = rank_path(X, 20, solver=solver, grid="adaptive", n_points=6, scale=False, random_state=0)
+    visited = [visit.rank for visit in path.visits]
+    jumped = [rank for rank in range(min(visited), max(visited)) if rank not in visited]
+    assert jumped
+    for wanted in jumped[:3]:
+        below = max(rank for rank in visited if rank < wanted)
+        above = min(rank for rank in visited if rank > wanted)
+        between = bisect_grid(X, solver, 6, 20, 0, wanted)
+        assert between
+        assert all(below <= rank <= above for rank, _ in between)
+        assert between[-1][0] == wanted or len(between) == 20
+        assert all(0 <= loss <= path.rank_one_loss * 1.2 for _, loss in between)
+    assert bisect_grid(X, solver, 6, 20, 0, visited[1]) == []
+
+
+def test_what_the_rule_says_with_a_bisection(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = make_low_rank(60, 40, rank=3, noise=0.1, random_state=0)[0]
+    curve = {"rank": [8, 2], "loss": [1.0, 30.0], "rank_one_loss": 60.0, "squared_norm": 200.0}
+    assert bisected(X, "pasm", curve, tau=5.0, seed=0, wanted=2) == {}
+    monkeypatch.setattr(paths, "bisect_grid", lambda *_: [(4, 28.0), (3, 29.0)])
+    found = bisected(X, "pasm", curve, tau=5.0, seed=0, wanted=3)
+    assert found == {"between": [4, 3], "found_between": 2}  # 60 - 30 over 30 - 29
+    monkeypatch.setattr(paths, "bisect_grid", lambda *_: [])
+    assert bisected(X, "pasm", curve, tau=5.0, seed=0, wanted=3) == {}

@@ -147,7 +147,7 @@ def test_digest_leaves_out_tables_and_drawings(function: Callable[..., Any]) -> 
 
 def test_digest_ignores_comments() -> None:
     def code(text: str) -> str:
-        return ast.dump(store._without_docstrings(ast.parse(text)))
+        return ast.dump(store.without_docstrings(ast.parse(text)))
 
     text = '"""A."""\nclass C:\n    """B."""\n\n    def f(self):\n        """D."""\n        return 1\n'
     assert code(text) == code(text.replace("A.", "Z.").replace("B.", "Y.").replace("1\n", "1  # one\n"))

@@ -153,6 +153,32 @@ def test_components_before_the_first_stay_as_they_are(
     assert_array_equal(swept[~X.any(axis=1), fixed:], 0.0)
 
 
+def duality_gap(X: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """How far each row of U is above its minimum at most, whatever that is: the loss is convex.
+
+    The minimum w* lies above the tangent at w, and the weighted sum of w* over the sums of V is that of x.
+    """
+    sums = V.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        gradient = sums - np.where(X > 0, X / (U @ V.T), 0.0) @ V
+    least = np.min(np.minimum(gradient, 0.0) / sums, axis=1)
+    return np.sum(U * gradient, axis=1) - least * X.sum(axis=1)
+
+
+@pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(("shape", "apart"), [((30, 50, 5), 1e-2), ((20, 30, 10), 1e-2), ((9, 40, 4), 1e-4)])
+def test_weights_of_components_that_are_nearly_equal_settle(
+    kernel: ModuleType, kind: Any, shape: tuple[int, int, int], apart: float
+) -> None:
+    n, m, r = shape
+    rng = np.random.default_rng(0)
+    V = np.asfortranarray(rng.gamma(0.5, 1.0, (m, 1)) * (1.0 + apart * rng.standard_normal((m, r))))
+    X = rng.poisson(rng.gamma(0.5, 2.0, (n, r)) @ V.T).astype(float)
+    U, _ = sweep(kernel, kind(X), np.ones((n, r), order="F"), V, 200, 1e-11)
+    assert np.all(duality_gap(X, U, V) <= 1e-9 * (1.0 + X.sum(axis=1)))
+
+
 @pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
 @pytest.mark.parametrize("fixed", [1, 2])
 def test_free_components_satisfy_the_kkt_conditions(kernel: ModuleType, fixed: int) -> None:

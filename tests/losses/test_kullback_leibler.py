@@ -17,7 +17,7 @@ from sklearn.decomposition import NMF, non_negative_factorization
 
 from autonmf import AutoNMF, rank_path
 from autonmf._threads import one_pool
-from autonmf.data import as_data
+from autonmf.data import as_data, as_rows
 from autonmf.datasets import make_low_rank
 from autonmf.losses import LOSSES
 from autonmf.losses.kullback_leibler import CountProblem, CountState
@@ -276,6 +276,28 @@ def test_new_rows_get_the_best_weights() -> None:
         assert loss(w) <= min(end.fun for end in ends) + 1e-8 * max(1.0, loss(w))
 
 
+def test_new_rows_get_the_best_weights_where_components_are_nearly_equal() -> None:
+    """Compared with SciPy's solver for bounds, which knows gradient and curvature."""
+    rng = np.random.default_rng(1)
+    V = rng.gamma(2.0, 1.0, (40, 1)) * (1.0 + 0.01 * rng.standard_normal((40, 4)))
+    X = rng.poisson(rng.gamma(1.0, 5.0, (6, 4)) @ V.T).astype(float)
+    W, loss = find_loss(KL).project(as_rows(X), V)
+    assert loss == pytest.approx(divergence(X, W, V), rel=1e-12)
+    for x, w in zip(X, W, strict=True):
+        best = minimize(
+            lambda v, x=x: divergence(x[None], v[None], V),
+            np.full(4, x.sum() / V.sum()),
+            jac=lambda v, x=x: V.sum(axis=0) - (x / (V @ v)) @ V,
+            hess=lambda v, x=x: (V.T * (x / (V @ v) ** 2)) @ V,
+            bounds=[(0.0, None)] * 4,
+            method="trust-constr",
+            options={"gtol": 1e-12, "xtol": 1e-14, "barrier_tol": 1e-14, "maxiter": 3000},
+        )
+        here = divergence(x[None], w[None], V)
+        assert here <= best.fun + 1e-8 * here
+        assert here == pytest.approx(best.fun, rel=1e-6)
+
+
 def test_a_row_with_counts_where_no_component_has_mass() -> None:
     """Its loss is infinite; its weights are those for the features that components have."""
     X = counts(60, 20, 2, mean=20.0)
@@ -454,3 +476,31 @@ def test_given_weights_are_left_as_they_are() -> None:
     doubled = AutoNMF(3, beta_loss=KL, random_state=0).fit(X, sample_weight=np.full(300, 2.0))
     plain = AutoNMF(3, beta_loss=KL, random_state=0).fit(X)
     assert doubled.reconstruction_err_**2 == pytest.approx(2 * plain.reconstruction_err_**2, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("unit", [1e100, 1e-100, 1e8])
+@pytest.mark.parametrize("n_components", [None, 2])
+def test_counts_in_any_unit(unit: float, n_components: int | None) -> None:
+    """Where single precision, in which the fit iterates, has no such numbers."""
+    X = counts(30, 20, 3)
+    model = AutoNMF(n_components, max_rank=5, beta_loss=KL, random_state=0)
+    W = model.fit_transform(unit * X)
+    assert np.isfinite(W).all()
+    assert 0 < model.reconstruction_err_ < np.inf
+    if n_components is None:  # the path is in single precision, and may weigh rows and columns
+        return
+    loss = divergence(X, W / np.sqrt(unit), model.components_.T / np.sqrt(unit))
+    assert_allclose(0.5 * model.reconstruction_err_**2 / unit, loss, rtol=1e-6)
+
+
+def test_no_loss_is_negative(tmp_path) -> None:
+    """Of matrices of rank one rounding would leave one, and the saved path could not be loaded."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = np.outer(rng.random(9), rng.random(7))
+        path = rank_path(X, beta_loss=KL, random_state=seed)
+        assert path.losses.min() >= 0
+        assert min(visit.loss for visit in path.visits) >= 0
+        path.save(tmp_path / "path.npz")
+        type(path).load(tmp_path / "path.npz")

@@ -112,6 +112,32 @@ def test_both_losses_and_sparse_data(loss: str, kind: type) -> None:
         np.testing.assert_allclose(tree.at_rank(p.rank)["weight"], sums, rtol=1e-5)
 
 
+@pytest.mark.parametrize("loss", ["frobenius", "kullback-leibler"])
+@pytest.mark.parametrize("known", [0, 1])
+def test_the_tree_of_a_model_with_its_data_has_polished_solutions(loss: str, known: int) -> None:
+    X, _, V = make_low_rank(60, 40, rank=3, noise=0.3, random_state=0)
+    X, rows = np.maximum(X, 0.0), np.linspace(0.5, 2.0, 60)
+    given = None if not known else V.T[:1]
+    model = AutoNMF(max_rank=7, beta_loss=loss, fixed_components=given, random_state=0).fit(
+        X, sample_weight=rows
+    )
+    tree = model.tree(X, max_rank=5, sample_weight=rows)
+    check_tree(tree)
+    assert tree.ranks.tolist() == [1, 2, 3, 4, 5]
+    for rank in range(1, 6):
+        other = model.at_rank(rank, X, sample_weight=rows)
+        H = tree.components[rank - 1]
+        norms = np.linalg.norm(H, axis=1) / np.linalg.norm(other.components_, axis=1)
+        np.testing.assert_allclose(H, norms[:, None] * other.components_, rtol=1e-5, atol=1e-9)
+    assert equal(tree, model.tree(X, max_rank=5, sample_weight=rows))
+    assert equal(model.tree(), model.path_.tree())
+    assert not equal(tree, model.path_.tree(5))
+    with pytest.raises(ValueError, match="differ from those of the fit"):
+        model.tree(X)
+    with pytest.raises(ValueError, match="max_rank=0 is below the smallest rank"):
+        model.tree(X, max_rank=0)
+
+
 def test_a_saved_path_has_the_same_tree(path: RankPath, tmp_path: Path) -> None:
     path.save(tmp_path / "path.npz")
     assert equal(path.tree(), RankPath.load(tmp_path / "path.npz").tree())

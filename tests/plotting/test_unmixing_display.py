@@ -65,7 +65,7 @@ def test_a_result_plots_itself_also_in_given_axes() -> None:
         ((E[0],), {}, "a spectrum per row, got shape"),
         ((E, A[:, :3]), {}, "abundances must have 4 columns"),
         ((E,), {"image_shape": (3, 5)}, "maps need the abundances"),
-        ((E, A), {"image_shape": (3, 4)}, r"does not match the 15 samples.*\(3, 5\)"),
+        ((E, A), {"image_shape": (3, 4)}, r"image_shape .3, 4. does not match the 15 pixels.*\(3, 5\)"),
         ((E,), {"names": ["one"]}, "names must have 4 names, one for each of the materials; got 1"),
         ((E,), {"wavelengths": [1.0]}, "pass one value per feature"),
         ((E, A), {"order": "K"}, "order must be"),

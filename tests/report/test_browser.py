@@ -384,6 +384,50 @@ def test_intervals_of_the_loadings_are_drawn(spectra: Any, fitted: AutoNMF, low_
     assert not spectra.page.is_visible("#loadings-figure")
 
 
+def test_intervals_of_words_and_of_images(
+    opened: Callable, fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path
+) -> None:
+    stability = fitted.component_stability(low_rank, n_resamples=2)
+    names = [f"{j} {HOSTILE}" for j in range(40)]
+    shapes: dict[str, Any] = {"words": {"feature_names": names, "n_top": 4}, "image": {"image_shape": (5, 8)}}
+    for kind, options in shapes.items():
+        file = write_report(fitted, tmp_path / f"{kind}.html", X=low_rank, stability=stability, **options)
+        page = opened(file)
+        page.page.select_option("#loadings-of", index=2)
+        for size in (PHONE, DESKTOP):
+            page.page.set_viewport_size(size)
+            page.until(f"document.documentElement.scrollWidth === {size['width']}")
+        assert page.page.is_visible("#loadings") == (kind == "words")
+        assert page.page.is_visible("#loadings-pictures") == (kind == "image")
+        figure = {"words": "loadings", "image": "loading-pictures"}[kind]
+        name, content = saved(page, f"button[aria-label='Save {figure} as SVG']")
+        assert name == f"{figure}-rank-3.svg"
+        if kind == "words":
+            shown, lines = page.page.evaluate(
+                "document.getElementById('loadings').data.map(({ x, y }) => [x, y])"
+            )
+            order = np.argsort(-fitted.components_[2], kind="stable")[:4]
+            scale = fitted.components_[2].max()
+            np.testing.assert_allclose(shown[0], fitted.components_[2][order] / scale, atol=1e-3)
+            ends = np.stack([stability.lower[2], stability.upper[2]], axis=1)[order] / scale
+            np.testing.assert_allclose(np.reshape(lines[0], (4, 3))[:, :2].astype(float), ends, atol=1e-3)
+        else:
+            assert page.page.locator("#loadings-pictures img").count() == 3
+            assert content.count(b"<image") == 3
+            assert b"upper end" in content
+        assert not page.problems
+
+
+def test_labels_of_groups_do_not_overlap(
+    opened: Callable, fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path
+) -> None:
+    groups = [f"group {i // 6}" for i in range(60)]
+    page = opened(write_report(fitted, tmp_path / "page.html", X=low_rank, groups=groups))
+    for size, labels in ((PHONE, 0), (DESKTOP, 10)):
+        page.page.set_viewport_size(size)
+        page.until(f"document.getElementById('shares').layout.annotations.length === {labels}")
+
+
 def test_the_residual_has_coordinates(spectra: Any, fitted: AutoNMF, low_rank: np.ndarray) -> None:
     spectra.until("document.getElementById('residual').data !== undefined")
     trace = spectra.page.evaluate("(({ x, y, z }) => [x, y, z])(document.getElementById('residual').data[0])")

@@ -98,7 +98,7 @@ def test_the_code_and_the_command_on_the_page_lead_back(
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--image-shape", "9x9"], "--image-shape (9, 9) does not match the 40 features"),
+    [(["--image-shape", "9x9"], "--image-shape 9x9 does not match the 40 features"),
      (["--map-shape", "sixty"], "'sixty' is not ROWSxCOLUMNS, such as 32x32"),
      (["--kind", "image"], "images need --image-shape RxC"), (["--out", "."], "is a folder"),
      (["--n-top", "0"], "Invalid value for '--n-top'")],

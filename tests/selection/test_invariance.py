@@ -128,3 +128,12 @@ def test_sizes_of_rows_and_columns(decades: int, choose: Choose) -> None:
     X = make_low_rank(120, 80, rank=4, noise=0.02, random_state=0)[0]
     rows, columns = (10.0 ** rng.uniform(0, decades, side) for side in X.shape)
     assert choose(rows[:, None] * X * columns).rank == 4
+
+
+@pytest.mark.parametrize("which", ["row", "column", "both"])
+def test_one_row_or_column_a_million_times_the_others(which: str, choose: Choose) -> None:
+    for seed, shape in enumerate([(60, 40), (200, 100), (100, 300)]):
+        X = make_low_rank(*shape, rank=3, noise=0.05, random_state=seed)[0]
+        X[0] *= 1.0 if which == "column" else 1e6
+        X[:, 0] *= 1.0 if which == "row" else 1e6
+        assert choose(X).rank == 3

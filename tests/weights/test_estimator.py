@@ -260,7 +260,7 @@ def test_pictures(X: np.ndarray) -> None:
     pyplot.switch_backend("agg")
     model = masked().fit(X)
     for owner in (model.path_, model.rank_estimate_):
-        owner.plot()
+        assert all(ax.has_data() for ax in owner.plot().axes_.values())
     pyplot.close("all")
 
 

@@ -1,1 +1,1 @@
-"""`AutoNMF` for AnnData, xarray and text pipelines; each library is imported only when it is used."""
+"""`AutoNMF` for AnnData, xarray and text pipelines; each library is imported when it is used."""

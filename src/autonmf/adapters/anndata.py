@@ -25,7 +25,7 @@ def nmf(
     copy: bool = False,
     **options: Any,
 ) -> AnnData | None:
-    """Factorise cells x genes; the number of components is found from the data.
+    """Factorise cells x genes with a number of components chosen from the data.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def nmf(
 
 
 def _find_matrix(adata: AnnData, layer: str | None, *, whole: bool) -> Any:
-    """X or a layer; X on disk can be used only as a whole."""
+    """Get X or a layer; genes cannot be selected from X on disk."""
     if layer is not None and layer not in adata.layers:
         known = ", ".join(map(repr, adata.layers)) or "none"
         raise KeyError(f"adata has no layer {layer!r}; its layers: {known}")
@@ -147,5 +147,5 @@ def _make_record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]
 
 
 def _drop_none(record: dict[str, Any]) -> dict[str, Any]:
-    """Without None, which not every version of these formats can store."""
+    """Leave out None, which not every version of these formats can store."""
     return {name: value for name, value in record.items() if value is not None}

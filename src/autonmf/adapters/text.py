@@ -31,7 +31,7 @@ def top_words(
         Maximum number of words per component; words of weight zero are left out.
     top_by : {"weight", "specificity"}
         How words are ranked: by their weight in the component, or by the weight times the fraction of the
-        word that belongs to the component, which ranks words of all components lower.
+        word that belongs to the component, which gives words that are common to all components a lower rank.
 
     Returns
     -------

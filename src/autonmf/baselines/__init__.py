@@ -1,4 +1,4 @@
-"""Other methods of rank selection: those the paper compares with, and other common ones."""
+"""Other methods of rank selection: those in the paper's comparison, and other common ones."""
 
 from autonmf.baselines.ard import ard_nmf
 from autonmf.baselines.cross_validation import cross_validate

@@ -36,7 +36,7 @@ RELEVANT = 0.1
 """A component counts if λ_j exceeds its bound by more than this fraction."""
 
 NOT_CONVERGED = 1e-3
-"""λ_j has not converged if it changes by more than this fraction in an iteration."""
+"""λ_j has not converged if it still changes by more than this fraction in the last iteration."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Posterior:
         return np.asarray((U.sum(axis=0) + V.sum(axis=0) + self.b) / self.c)
 
     def relevance(self, scales: Array) -> Array:
-        """How far λ is above its bound b/c, as a fraction of it."""
+        """λ over its bound b/c, minus one."""
         return np.asarray(scales * self.c / self.b - 1.0)
 
     def update_block(self, block: Array, product: Array, gram: Array, scales: Array) -> Array:
@@ -86,7 +86,7 @@ def ard_nmf(
     tol: float = 1e-5,
     max_iter: int = 5000,
 ) -> RankEstimate:
-    """The number of components that automatic relevance determination keeps.
+    """Choose the rank by automatic relevance determination: the number of relevant components.
 
     Parameters
     ----------

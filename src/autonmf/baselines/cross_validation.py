@@ -51,7 +51,7 @@ Result = TypeVar("Result")
 KINDS = ("wold", "bicv")
 
 ITERATIONS = 20
-"""Iterations at each rank of a bi-cross-validated path; high ranks get as many, since all are compared."""
+"""Iterations at each rank of a bi-cross-validated path; the same at high ranks, since all are compared."""
 
 SWEEPS = 3
 """HALS sweeps on each factor before the held-out entries are filled in again."""
@@ -60,11 +60,11 @@ RIDGE = PathOptions.mu
 """μ, as on a path: X is divided by the root mean square of its training entries."""
 
 LARGEST = 1e15
-"""Larger entries, in units of the root mean square of the training entries, are clipped: squares must not
-overflow."""
+"""Larger entries, in units of the root mean square of the training entries, are clipped so that squares do
+not overflow."""
 
 MOST_FOLDS = 32
-"""Folds are drawn with one byte per entry: with more folds their sizes would differ too much."""
+"""Maximum number of folds: they are drawn with one byte per entry, so that sizes of more would be uneven."""
 
 
 def cross_validate(
@@ -109,11 +109,11 @@ def cross_validate(
 
     Notes
     -----
-    "bicv" makes 20 iterations at each rank and depends on that number: iterated to convergence, it
-    overestimates the rank of matrices on which it is right with 20 (``docs/baselines.md``). ``folds=(2, 2)``
+    "bicv" makes 20 iterations at each rank, and its answer depends on that number: iterated to convergence it
+    overestimates the rank of matrices for which it is right with 20 (``docs/baselines.md``). ``folds=(2, 2)``
     is less sensitive.
 
-    The answer is often much larger than the number of sources: on real data, any weak, smooth or non-Gaussian
+    The answer is often much larger than the number of sources, since any weak, smooth or non-Gaussian
     structure that repeats can be predicted.
 
     Examples
@@ -196,7 +196,7 @@ def _wold_errors(
 
 
 def read_rows(data: Data, rows: slice) -> Array:
-    """A few rows of X, as an ordinary array."""
+    """Read some rows of X as an array."""
     if isinstance(data, RowBlocks):
         return as_array(data.read(rows))
     start, stop, _ = rows.indices(data.shape[0])
@@ -204,7 +204,7 @@ def read_rows(data: Data, rows: slice) -> Array:
 
 
 def _pick_rows(block: Block, _: None, start: int, stop: int) -> tuple[Array, None]:
-    """The rows from ``start`` to ``stop`` that a block has."""
+    """The rows of a block that are between ``start`` and ``stop``."""
     first, last = block.rows.start, block.rows.stop
     return block.dense()[max(start - first, 0) : max(min(stop, last) - first, 0)], None
 
@@ -218,7 +218,7 @@ class EntryFolds:
     seed: int
 
     def in_fold(self, fold: int, rows: slice) -> Array:
-        """Mask of the entries of these rows in a fold: those whose random byte is in its range of 0..255."""
+        """Mask of the entries of these rows in a fold, whose random bytes are in its part of 0..255."""
         count = rows.stop - rows.start
         rng = np.random.default_rng([self.seed, rows.start])
         drawn = np.frombuffer(rng.bytes(count * self.shape[1]), dtype=np.uint8).reshape(count, -1)
@@ -248,7 +248,7 @@ class TrainingData:
     scale: float = 1.0
 
     def scaled(self) -> TrainingData:
-        """The same, divided by the root mean square of the training entries."""
+        """The same data divided by the root mean square of the training entries."""
         highest = max(
             float(np.max(self.rows(block), where=~self.folds.in_fold(self.fold, block), initial=0.0))
             for block in row_blocks(self.folds.shape)
@@ -322,12 +322,12 @@ class TrainingData:
         return self._sum(energies)
 
     def _sum(self, function: Callable[[Piece], Any]) -> Array:
-        """The sum over all rows of a function of some of them, in double precision."""
+        """The sum of a function of pieces over all rows, in double precision."""
         groups = self._each(lambda pieces: np.sum([function(piece) for piece in pieces], axis=0, dtype=float))
         return np.asarray(np.sum(groups, axis=0))
 
     def _each(self, function: Callable[[Iterator[Piece]], Result]) -> list[Result]:
-        """The value of a function on each of a few groups of rows, which depend only on the shape."""
+        """The values of a function for a few groups of pieces, which depend only on the shape."""
         blocks = list(row_blocks(self.folds.shape))
         return each(
             lambda group: function(self._piece(block) for block in blocks[group]), even_blocks(len(blocks))

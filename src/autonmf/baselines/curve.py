@@ -8,8 +8,8 @@ RSS = :math:`\|X-UV^\top\|_F^2` alone, and
 For counts, with the Poisson likelihood, the first term is 2D(r) with the Kullback-Leibler loss D.
 
 A component has n + m parameters, less one because :math:`cU_j` and :math:`V_j/c` are the same component. The
-number of parameters grows with the data, which the derivation of Schwarz does not cover: the criterion is a
-heuristic here.
+number of parameters grows with the data, which the derivation of Schwarz does not cover, so that the
+criterion is a heuristic here.
 
 G. Schwarz, Estimating the dimension of a model, Annals of Statistics 6 (1978).
 
@@ -61,7 +61,7 @@ def loss_curve(
 def bic(
     X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
 ) -> RankEstimate:
-    """The rank with the lowest BIC, of Gaussian errors or, on a path of the Kullback-Leibler loss, of counts.
+    """Choose the rank with the lowest BIC of Gaussian errors or, with the Kullback-Leibler loss, of counts.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def bic(
 
 
 def differences(x: Array, y: Array) -> Array:
-    """How far an increasing curve is above the diagonal, both axes scaled to [0, 1]."""
+    """The height of an increasing curve above the diagonal, with both axes scaled to [0, 1]."""
     span_x, span_y = np.ptp(x), np.ptp(y)
     if span_x == 0 or span_y == 0:
         return np.zeros(len(x))
@@ -133,9 +133,9 @@ def knees(x: Array, y: Array) -> list[int]:
 def elbow(
     X: Any, *, max_rank: int | None = None, random_state: Seed = None, path: RankPath | None = None
 ) -> RankEstimate:
-    """The elbow of the loss curve, by the Kneedle algorithm.
+    """Choose the elbow of the loss curve by the Kneedle algorithm.
 
-    The answer depends on where the curve ends, that is, on ``max_rank``.
+    The answer depends on ``max_rank``, where the curve ends.
 
     Parameters
     ----------

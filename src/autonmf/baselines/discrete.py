@@ -22,7 +22,7 @@ from autonmf.solvers import Solver, run
 DIRECTIONS = ("decreasing", "increasing")
 
 ATTEMPTS = 3
-"""How often a component that vanishes is replaced by a random one and the rank solved again."""
+"""Maximum number of runs at a rank: components that vanish are replaced by random ones."""
 
 
 def discrete_path(

@@ -28,10 +28,10 @@ from autonmf.selection import RankEstimate
 Factors = tuple[Array, Array]
 
 ROUNDS = 20
-"""Maximum number of rounds of matching components to cluster centres; two or three are usual."""
+"""Maximum number of rounds of matching components to cluster centres; usually two or three are made."""
 
 STATISTICS: dict[str, float] = {"silhouette": 0.75, "cophenetic": 0.99}
-"""The statistics, and the value from which a rank counts as stable."""
+"""The statistics, and the value from which a rank is stable."""
 
 MOST_ITEMS = 1000
 """Maximum number of rows in a consensus matrix; a random sample if there are more."""
@@ -46,7 +46,7 @@ def stability(
     n_runs: int = 10,
     threshold: float | None = None,
 ) -> RankEstimate:
-    """The largest rank at which factorisations from random initialisations agree.
+    """Choose the largest rank at which factorisations from random initialisations agree.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def stability(
 
     Notes
     -----
-    Small ranks are often stable, too, and rank one always is, so stability alone gives only an upper bound.
+    Small ranks are often stable, too, and rank one always is, so that stability gives only an upper bound.
     Without noise, ranks that split true components can be stable.
 
     Examples
@@ -166,7 +166,7 @@ def component_silhouette(runs: Sequence[Factors]) -> float:
         return 1.0
     labels = component_clusters(runs).ravel()
     distances = np.maximum(1.0 - cosines(runs), 0.0)
-    np.fill_diagonal(distances, 0.0)  # which rounding errors, or components that are zero, may raise
+    np.fill_diagonal(distances, 0.0)  # not exactly zero by rounding, or if a component is zero
     widths = silhouette_samples(distances, labels, metric="precomputed")
     return float(min(widths[labels == cluster].mean() for cluster in np.unique(labels)))
 

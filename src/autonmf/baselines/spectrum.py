@@ -43,7 +43,7 @@ from autonmf.path import PathOptions
 from autonmf.selection import RankEstimate
 
 NEAR = 0.05
-"""Singular values within this fraction of the threshold could be on either side of it."""
+"""Ranks are plausible if they differ only by singular values within this fraction of the threshold."""
 
 
 def threshold_factor(beta: float) -> float:
@@ -71,10 +71,10 @@ def check_noise(noise: float | None) -> None:
 def svht(
     X: Any, *, noise: float | None = None, max_rank: int | None = None, random_state: Seed = None
 ) -> RankEstimate:
-    """The number of singular values above the optimal hard threshold of Gavish and Donoho.
+    """Choose the number of singular values above the optimal hard threshold of Gavish and Donoho.
 
-    It estimates a linear rank: nonnegative factors may need more components, and structure that is not
-    independent noise (in spectra, in documents) adds singular values that do not belong to components.
+    This estimates the linear rank. Nonnegative factors may need more components, and noise that is not
+    independent (in spectra, in documents) adds singular values that do not belong to components.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ def parallel_analysis(
     n_permutations: int = 20,
     quantile: float = 0.95,
 ) -> RankEstimate:
-    """The number of leading singular values above those of column-wise permuted data.
+    """Choose the number of leading singular values above those of column-wise permuted data.
 
-    X is not centred: the first singular value is mostly the mean of X, which permutation preserves and NMF
-    has to explain too. It always counts; the others have to be above chance. A dominant component makes the
-    permuted columns noisier and hides weak ones.
+    X is not centred: the first singular value is mostly the mean of X, which permutation preserves and which
+    NMF has to explain too. It always counts; the others must be above chance. A dominant component makes the
+    permuted columns noisier and hides weak components.
 
     Parameters
     ----------
@@ -317,12 +317,12 @@ def permute_columns(data: Data, rng: np.random.Generator) -> Data:
 
 
 def in_storage_order(data: Data) -> Data:
-    """X or its transpose, whichever can be read by rows."""
+    """X or its transpose, whichever is stored by rows."""
     return data.data if isinstance(data, Scaled) and data.scaling.transposed else data
 
 
 def in_memory(data: Data) -> Array:
-    """X as an array, which some methods need."""
+    """X as an array; a TypeError if it is not in memory."""
     if not isinstance(data, Dense):
         raise TypeError(
             "bi-cross-validation and parallel analysis need X in memory, but it is in a file or on a "

@@ -262,6 +262,25 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def write_command(name: str, *groups: Input | Search | Look) -> list[str]:
+    """The words of a command with every option that is not the default."""
+    words = ["autonmf", name]
+    for group in groups:
+        for each in fields(group):
+            value = getattr(group, each.name)
+            if each.name == "file":
+                words.append(str(value))
+            elif value == each.default:
+                continue
+            elif isinstance(value, bool):
+                words.append(option_name(each.name if value else f"no_{each.name}"))
+            elif isinstance(value, tuple):
+                words += [option_name(each.name), "x".join(map(str, value))]
+            else:
+                words += [option_name(each.name), str(value)]
+    return words
+
+
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Turn a command that takes groups into one that takes an option for each of their fields.
 

@@ -145,10 +145,11 @@ class PathWork:
         self._solver = options.make_solver()
         self._lowest = search.n_components or 1
         self._work: list[float] = []  # by rank
+        self._done = 0.0
 
     def fraction_done(self, progress: Progress) -> float:
-        """From 0 to 1, over all initialisations."""
-        if not self._work:
+        """From 0 to 1, over all initialisations; it stays where it was while ranks above are added."""
+        if len(self._work) != progress.max_rank + 1:
             ranks = range(self._lowest, progress.max_rank + 1)
             self._work = [0.0] * self._lowest
             self._work += [(self._iterations(rank) + 1) * (rank + OVERHEAD) for rank in ranks]
@@ -156,7 +157,8 @@ class PathWork:
         within = min(progress.iteration / (self._iterations(rank) + 1), 1.0) if rank else 1.0
         left = sum(self._work[:rank]) + self._work[rank] * (1.0 - within)
         left += (progress.n_starts - 1 - progress.start) * per_start
-        return max(1.0 - left / (per_start * progress.n_starts), 0.0)
+        self._done = max(1.0 - left / (per_start * progress.n_starts), self._done)
+        return self._done
 
     def _iterations(self, rank: int) -> int:
         return self._solver.budget(rank).fewest if self.is_known else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import sys
 from codecs import StreamWriter, getwriter
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import numpy as np
 import autonmf
 from autonmf._files import replace_file
 from autonmf._types import Array
-from autonmf.cli.arguments import STREAM, Input, Output, Search
+from autonmf.cli.arguments import STREAM, Input, Output, Search, name_options, write_command
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
 from autonmf.cli.factorise import factorise, read
 from autonmf.io import Table
@@ -38,7 +39,7 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
         check_writable(folder)
     silent = output.quiet or output.json
     found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
-    for warning in found.warnings:
+    for warning in explain_warnings(found):
         say("warning", warning)
     summary = summarise(source, search, table, found)
     if folder is not None:
@@ -53,7 +54,8 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
     elif output.quiet:
         print(found.rank)
     else:
-        print(*headline(source, table, found), *_details(found, folder, earlier), sep="\n")
+        levels = shlex.join(write_command("report", source, search))
+        print(*headline(source, table, found), *_details(found, folder, earlier, levels), sep="\n")
 
 
 def summarise(source: Input, search: Search, table: Table, found: Factorisation) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def summarise(source: Input, search: Search, table: Table, found: Factorisation)
         "why": found.why,
         "plausible": [int(rank) for rank in estimate.plausible] if estimate else None,
         "confidence": estimate.confidence if estimate else None,
-        "warnings": list(found.warnings),
+        "warnings": explain_warnings(found),
         "n_known": found.path.n_known,
         "unused": [index + 1 for index in found.unused],
         "relative_loss": found.relative_loss,
@@ -105,13 +107,29 @@ def headline(source: Input, table: Table, found: Factorisation) -> list[str]:
     ]
 
 
-def _details(found: Factorisation, folder: Path | None, earlier: list[str]) -> Iterator[str]:
+def explain_warnings(found: Factorisation) -> list[str]:
+    """The warnings, with options of the command line instead of parameters."""
+    loss = 'beta_loss="kullback-leibler"', "--beta-loss kullback-leibler"
+    return [name_options(text.replace(*loss), "max_rank") for text in found.warnings]
+
+
+def is_uncertain(found: Factorisation) -> bool:
+    """Whether the data do not determine one rank."""
+    from autonmf.selection import UNCERTAIN
+
+    confidence = found.estimate.confidence if found.estimate else None
+    return confidence is not None and confidence < UNCERTAIN
+
+
+def _details(found: Factorisation, folder: Path | None, earlier: list[str], levels: str) -> Iterator[str]:
     yield f"relative loss {found.relative_loss:.3g}, {found.n_iter} iterations, {found.seconds:.1f} s"
     others = [rank for rank in found.estimate.plausible if rank != found.rank] if found.estimate else []
     if others:
         from autonmf.selection.automatic import format_intervals
 
         yield f"also plausible: rank {format_intervals(others)}"
+    if is_uncertain(found):
+        yield f"The data do not determine one rank; for a tree of these levels: {levels}"
     if folder is None:
         yield "Nothing was written: add --out FOLDER to save the factors."
         return

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_options, option_name
+from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_options, write_command
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
 from autonmf.cli.factorise import factorise, measure, read
-from autonmf.cli.fit import check_writable, headline, summarise
+from autonmf.cli.fit import check_writable, explain_warnings, headline, is_uncertain, summarise
 from autonmf.io import Table
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
         check_writable(target.parent)
     silent = page.quiet or page.json
     found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
-    for warning in found.warnings if not page.quiet else ():
+    for warning in explain_warnings(found) if not page.quiet else ():
         say("warning", warning)
     stability = measure(table, found, search, look.stability, missing=source.missing)
     with explain_errors("unmix the matrix"):
@@ -67,6 +68,11 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     if target != STREAM:
         written = f"Written to {target} ({size / 1e6:.1f} MB): open it in a browser"
         lines.append(str(target) if page.quiet else written)
+    if not page.quiet and is_uncertain(found):
+        lines.append(
+            "The data do not determine one rank: the tree of components on the page shows the levels; click "
+            "on one to see its components"
+        )
     for line in lines:
         print(line, file=sys.stderr if target == STREAM else sys.stdout)
 
@@ -129,6 +135,7 @@ def _choose_presentation(table: Table, look: Look, groups: list[str] | None) -> 
         )
     except ValueError as error:
         message = name_options(str(error), "image_shape", "map_shape").replace("=(rows, columns)", " RxC")
+        message = re.sub(r"\((\d+), (\d+)\)", r"\1x\2", message)
         raise Failure(message, BAD_USAGE) from error
 
 
@@ -185,19 +192,7 @@ def _write_loading(source: Input, search: Search) -> tuple[str, ...]:
 
 
 def _write_command(source: Input, search: Search, look: Look, page: Page) -> str:
-    """The command with every option that is not the default; --force, because the page exists by then."""
-    words = ["autonmf", "report", str(source.file)]
-    for group in (source, search, look):
-        for field in fields(group):
-            value = getattr(group, field.name)
-            if field.name == "file" or value == field.default:
-                continue
-            if isinstance(value, bool):
-                words.append(option_name(field.name if value else f"no_{field.name}"))
-            elif isinstance(value, tuple):
-                words += [option_name(field.name), "x".join(map(str, value))]
-            else:
-                words += [option_name(field.name), str(value)]
-    if page.out is not None:
-        words += ["--out", str(page.out)]
-    return shlex.join(words + ["--force"] * (page.out != STREAM))
+    """The command; with --force, because the page exists by then."""
+    words = write_command("report", source, search, look)
+    out = [] if page.out is None else ["--out", str(page.out)]
+    return shlex.join([*words, *out, *["--force"] * (page.out != STREAM)])

@@ -1,4 +1,4 @@
-"""What X may be, behind one small protocol: the only place that knows how X is stored."""
+"""Data matrices of all kinds behind one protocol; only this package knows how X is stored."""
 
 from autonmf.data.compressed import (
     Compressed,
@@ -11,7 +11,15 @@ from autonmf.data.compressed import (
 )
 from autonmf.data.dense import Dense
 from autonmf.data.protocol import Block, Data, row_blocks
-from autonmf.data.scaling import Scaled, Scaling, equilibration, sums_of_squares, unit_scaling, unscale
+from autonmf.data.scaling import (
+    Scaled,
+    Scaling,
+    equilibration,
+    reduce_dominant,
+    sums_of_squares,
+    unit_scaling,
+    unscale,
+)
 from autonmf.data.sparse import Sparse
 from autonmf.data.streamed import Stored, Streamed, open_stored
 from autonmf.data.validation import (
@@ -53,6 +61,7 @@ __all__ = [
     "open_data",
     "open_stored",
     "read_all",
+    "reduce_dominant",
     "refuse_non_matrix",
     "row_blocks",
     "sums_of_squares",

@@ -1,4 +1,4 @@
-"""X cut into a few blocks of rows, each in one piece of memory, for losses that read every entry again."""
+"""X in a few blocks of rows, each contiguous in memory, for losses that read every entry at every step."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from autonmf._types import Array
 from autonmf.data.dense import Dense
 from autonmf.data.masked import Masked, MaskedSparse
 from autonmf.data.protocol import Data, RowBlocks, is_sparse, row_blocks
-from autonmf.data.scaling import Scaled, Scaling
+from autonmf.data.scaling import Scaling, split_scaling
 from autonmf.data.sparse import Sparse
 
 COUNT, ENTRIES = 16, 1 << 14
-"""Blocks: enough to keep a few threads busy to the end, each with so many entries that threads pay."""
+"""Maximum number of blocks, and minimum number of entries per block: with fewer, threads do not pay."""
 
 
 class InBlocks(RowBlocks):
-    """Scaled rows in memory of our own: CSR matrices or C-ordered arrays, in the precision of a search."""
+    """A copy of the scaled rows as CSR matrices or C-ordered arrays, in the precision of the search."""
 
     def __init__(self, X: Any, weights: Array | Masked | MaskedSparse | None) -> None:
         self.shape = X.shape[0], X.shape[1]
@@ -28,7 +28,7 @@ class InBlocks(RowBlocks):
         self.complete = weights is None
         self._weights = weights
         rows = X.indptr.astype(np.int64) if self.sparse else X.shape[1] * np.arange(len(X) + 1)
-        # As many entries in each block; which rows it has depends on X alone.
+        # Blocks have about equally many entries, and depend on X alone.
         count = min(COUNT, 1 + int(rows[-1]) // ENTRIES)
         ends = np.searchsorted(rows, np.linspace(0, rows[-1], count + 1)[1:-1])
         edges = np.unique(np.concatenate([[0], ends, [self.shape[0]]]))
@@ -51,8 +51,8 @@ class InBlocks(RowBlocks):
 
 
 def cut_into_blocks(data: Data, dtype: Any) -> tuple[InBlocks, InBlocks] | None:
-    """The rows and the columns of scaled data in memory; None where X lies elsewhere."""
-    inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
+    """Scaled data by rows and by columns; None if X is not in memory."""
+    inner, scaling = split_scaling(data)
     if isinstance(inner, Sparse):
         X = _divide(inner, scaling, dtype)
         return InBlocks(X.tocsr(), None), InBlocks(X.T.tocsr(), None)
@@ -71,7 +71,7 @@ def cut_into_blocks(data: Data, dtype: Any) -> tuple[InBlocks, InBlocks] | None:
 
 
 def _cut(X: Any, rows: slice) -> Any:
-    """Rows of X, in the memory of X."""
+    """Rows of X, as a view."""
     if not is_sparse(X):
         return X[rows]
     a, b = int(X.indptr[rows.start]), int(X.indptr[rows.stop])
@@ -82,7 +82,7 @@ def _cut(X: Any, rows: slice) -> Any:
 
 
 def _divide(sparse: Sparse, scaling: Scaling, dtype: Any) -> Any:
-    """Scaled entries of a sparse X, as it is stored; indices are shared with X where they can be."""
+    """A scaled sparse X in the same format, which shares the indices of X unless X stores zeros."""
     X = sparse.divide(scaling.a, scaling.b, dtype).X
     if (X.data == 0).any():
         X = X.copy()

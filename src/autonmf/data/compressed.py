@@ -61,6 +61,12 @@ class Compressed(RowBlocks):
         """The same for many products in single precision."""
         return Compressed(self.L, self.R, self._squared_norm, np.float32)
 
+    def narrow(self, width: int) -> Compressed:
+        """Only the leading directions."""
+        vectors = np.linalg.eigh(self.R.T @ self.R)[1][:, : -width - 1 : -1]
+        L = as_factor(persist(_times(self.L, vectors)))
+        return Compressed(L, np.asfortranarray(self.R @ vectors), self._squared_norm, self.dtype)
+
     @property
     def cost(self) -> float:
         n, m = self.shape

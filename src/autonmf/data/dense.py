@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from autonmf._threads import each, one_pool
 from autonmf._types import Array, cached_property
 from autonmf.data.protocol import RowBlocks, even_blocks, row_blocks, squared_sum, sum_in_groups
 
-PARALLEL_ENTRIES = 1 << 20
-"""X of at least so many entries is multiplied in blocks, over the threads that we have."""
+PARALLEL_ENTRIES = 1 << 19
+"""Number of entries from which X is multiplied in blocks by several threads."""
 
 FEW_ROWS = 16
-"""X with this many times as many columns as rows is cut into blocks of columns."""
+"""X is divided into blocks of columns if it has this many times as many columns as rows."""
 
 
 class Dense(RowBlocks):
     """A dense X, in either memory order; it is never copied or written to."""
 
-    def __init__(self, X: Array) -> None:
+    def __init__(self, X: Array, squared_norm: float | None = None) -> None:
         self.X = X
+        self._squared_norm = squared_norm  # None: not known yet
         self.shape = X.shape[0], X.shape[1]
         self.dtype = X.dtype
 
@@ -41,7 +44,7 @@ class Dense(RowBlocks):
         return self._summary[:2]
 
     def squared_norm(self) -> float:
-        return self._summary[2]
+        return self._summary[2] if self._squared_norm is None else self._squared_norm
 
     @cached_property
     def _summary(self) -> tuple[float, float, float]:
@@ -55,6 +58,14 @@ class Dense(RowBlocks):
         with one_pool():
             lows, highs, squares = zip(*each(summarize, row_blocks(rows.shape)), strict=True)
         return float(np.min(lows)), float(np.max(highs)), sum(squares)
+
+    def divide(self, rows: Array | float, columns: Array | float, dtype: Any) -> Dense:
+        """diag(rows)⁻¹ X diag(columns)⁻¹ as a copy in another precision."""
+        divided = np.empty_like(self.X, dtype=dtype)
+        for block in row_blocks(self.shape):
+            a = rows[block] if isinstance(rows, np.ndarray) else rows
+            np.divide(self.X[block] / a, np.transpose(columns), out=divided[block], casting="same_kind")
+        return Dense(divided)
 
     def right(self, V: Array) -> Array:
         return _multiply(self.X, V)

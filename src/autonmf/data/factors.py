@@ -1,7 +1,7 @@
-"""What can be done with a factor: a matrix that has a row for each row, or each column, of X.
+"""Operations on factors: matrices with a row for each row, or each column, of X.
 
-Most are Fortran-ordered arrays. Where X is larger than memory and lies on a cluster, the rows of its left
-factor stay there too, as a `RemoteFactor`. Everything above this layer handles both through these functions.
+Most factors are Fortran-ordered arrays. If X is kept on a cluster, the rows of its left factor stay there
+too, as a `RemoteFactor`. All other modules handle both kinds through these functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.linalg.blas import dgemm, sgemm
 from autonmf._types import Array
 
 NARROW = 28
-"""Up to this width BLAS's general product is faster than its symmetric one, which NumPy takes for AᵀA."""
+"""Up to this width gemm is faster than syrk, which NumPy uses for AᵀA."""
 
 
 class RemoteFactor(ABC):
@@ -31,7 +31,7 @@ class RemoteFactor(ABC):
 
     @abstractmethod
     def map(self, function: Callable[..., Array], *args: Any) -> Self:
-        """``function`` of the rows, which it treats independently of each other."""
+        """``function`` of the rows; it must treat rows independently of each other."""
 
     @abstractmethod
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -51,15 +51,15 @@ class RemoteFactor(ABC):
 
     @abstractmethod
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        """The same in another precision."""
+        """The same factor in another precision."""
 
     @abstractmethod
     def persist(self) -> Self:
-        """The same; once computed, it stays where it is."""
+        """The same factor, which is kept on the workers once computed."""
 
     @abstractmethod
     def compute(self) -> Self:
-        """The same, computed now."""
+        """The same factor, computed now."""
 
 
 def gram(A: Any) -> Array:
@@ -101,18 +101,15 @@ def scale_columns(A: Any, scales: Any) -> Any:
 
 def scale_rows(A: Any, scales: Any) -> Any:
     """diag(scales) A in the precision of A; ``scales`` is n x 1, or one number."""
-    remote = _remote(A, scales)
-    if remote is not None:
-        return (
-            remote.map(_multiply, A, scales)
-            if np.ndim(scales)
-            else scale_columns(A, np.asarray(scales, A.dtype))
-        )
-    return _multiply(A, scales)
+    if isinstance(A, np.ndarray) and not isinstance(scales, RemoteFactor):
+        return np.asfortranarray(A * np.asarray(scales, dtype=A.dtype))
+    return (
+        map_rows(_multiply, A, scales) if np.ndim(scales) else scale_columns(A, np.asarray(scales, A.dtype))
+    )
 
 
 def take_columns(A: Any, columns: Any, scales: Array | None = None) -> Any:
-    """Some columns of A diag(scales), given by a list or an array; an array comes Fortran-ordered."""
+    """Some columns of A diag(scales), given by a list or an array of indices; Fortran-ordered."""
     if isinstance(A, RemoteFactor):
         return A.times(np.diag(np.ones(A.shape[1]) if scales is None else scales)[:, columns], A.dtype)
     taken = A.T[columns]  # a copy
@@ -127,7 +124,7 @@ def append_column(A: Any, column: Any) -> Any:
 
 
 def map_rows(function: Callable[..., Array], *args: Any) -> Any:
-    """``function`` of factors, which treats their rows independently of each other."""
+    """``function`` of factors; it must treat their rows independently of each other."""
     remote = _remote(*args)
     return function(*args) if remote is None else remote.map(function, *args)
 
@@ -139,9 +136,9 @@ def sum_rows(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def as_factor(A: Any, dtype: Any = None, *, keep: bool = True) -> Any:
-    """A factor ready for use: Fortran-ordered, or kept where it is once computed.
+    """A factor ready for use: Fortran-ordered or, if it is remote, kept on the workers once computed.
 
-    ``keep=False`` is for a factor that is used once, and a multiple of one that is kept already.
+    ``keep=False`` is for a factor that is used only once, or is a multiple of one that is kept already.
     """
     if isinstance(A, RemoteFactor):
         A = A if dtype is None else A.astype(dtype)
@@ -150,7 +147,7 @@ def as_factor(A: Any, dtype: Any = None, *, keep: bool = True) -> Any:
 
 
 def persist(A: Any) -> Any:
-    """The same; what is not held in memory stays where it is, once computed."""
+    """The same factor; a remote one is kept on the workers once computed."""
     return A.persist() if isinstance(A, RemoteFactor) else A
 
 
@@ -168,8 +165,8 @@ def _remote(*args: Any) -> RemoteFactor | None:
     return None
 
 
-def _multiply(A: Array, scales: Any) -> Array:
-    return np.asfortranarray(A * np.asarray(scales, dtype=A.dtype))
+def _multiply(A: Array, scales: Array) -> Array:
+    return np.asfortranarray(A * scales.astype(A.dtype, copy=False))
 
 
 def _append_column(A: Array, column: Array) -> Array:

@@ -8,7 +8,7 @@ ordinary loss of the completed matrix
     \tfrac12\|\sqrt\omega\circ(X-Z')\|^2 \le \tfrac12\|\hat X-Z'\|^2 + c \quad\text{for all } Z',
 
 with equality at Z' = Z: every step that lowers the right-hand side lowers the loss. Scaling rows and columns
-of X and Z scales X̂ alike, so scaled data need nothing of their own.
+of X and Z scales X̂ in the same way, so `Scaled` needs no code for missing entries.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from autonmf.data.scaling import unscale
 from autonmf.data.sparse import Sparse
 
 PAIRS = 1 << 16
-"""Missing entries whose fit is computed at a time."""
+"""Number of missing entries whose fit is computed at a time."""
 
 
 class Masked(RowBlocks):
-    """A dense X, C-ordered, of which some entries are missing or count less than others."""
+    """A dense X, C-ordered, with entries that are missing or have weights."""
 
     complete = False
 
@@ -143,7 +143,7 @@ class MaskedSparse(RowBlocks):
         return MaskedSparse(known, missing)
 
     def zero_unknown_lines(self) -> MaskedSparse:
-        """The same with zeros in rows and columns of which nothing is known."""
+        """The same with zeros in rows and columns without a known entry."""
         nothing = [np.ravel(self.missing.sum(axis=axis)) == self.shape[axis] for axis in (1, 0)]
         if not any(lines.any() for lines in nothing):
             return self
@@ -200,19 +200,19 @@ class MaskedSparse(RowBlocks):
 
 
 def count_rows(data: Data, V: Array) -> Array:
-    """ω V of incomplete data; scales do not matter."""
+    """ω V of incomplete data; their scales are ignored."""
     data = unscale(data)
     return np.asarray(data.map_blocks(lambda block, _: (block.read_weights() @ V, None), None)[0])
 
 
 def count_columns(data: Data, U: Array) -> Array:
-    """ωᵀ U of incomplete data; scales do not matter."""
+    """ωᵀ U of incomplete data; their scales are ignored."""
     data = unscale(data)
     return np.asarray(data.map_blocks(lambda block, part: (None, block.read_weights().T @ part), U)[1])
 
 
 def _positions(pattern: Any) -> tuple[Array, Array]:
-    """Rows and columns of the stored entries, in the order in which they are stored."""
+    """Row and column indices of the stored entries, in storage order."""
     entries = pattern.tocoo()
     return entries.row, entries.col
 

@@ -37,9 +37,9 @@ import numpy as np
 
 from autonmf._threads import each
 from autonmf._types import Array
-from autonmf.data.compressed import compress, is_tall, lead_tall, orthonormalize
+from autonmf.data.compressed import OVERSAMPLE, compress, is_tall, lead_tall, orthonormalize
 from autonmf.data.dense import Dense
-from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows, take_columns
+from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
 from autonmf.data.scaling import Scaled, Scaling, as_single, sums_of_squares, unscale
 
@@ -49,11 +49,15 @@ LIMITS = (4.0, 2.0, 1.5, 1.2, 1.0, 1.0, 1.0)
 EXACT = 1e-9
 """If less than this fraction of the energy is left, it consists of rounding errors."""
 
-LEAST_SCALE = 0.03
-"""The smallest scale of a row or column, as a fraction of their root mean square: some have no noise."""
+LEAST_SCALE = 0.001
+"""The smallest scale of a row or column, as a fraction of their root mean square: some have no noise. Scales
+of rounding differ as much as the totals that counts are divided by."""
 
 LARGEST_LEVERAGE = 0.8
 """A row or column with more than this has a direction to itself, which does not tell it from noise."""
+
+BEYOND = 20
+"""Directions of noise that are computed, at least."""
 
 NOISE_LIMIT = 1.3
 """Directions up to the edge are noise, those above this many times the edge are not."""
@@ -89,8 +93,11 @@ TIES = 0.5
 UNDERSTATED = 1.0
 """Clipping makes noise look smaller than it was: what is found must be larger than what was expected."""
 
-COPIED = 1 << 23
-"""Entries of a matrix that is copied, at most: 64 MB."""
+COPIED, COPIED_DOUBLE = 1 << 24, 1 << 20
+"""Entries of a matrix that is copied, at most: 64 MB in single precision; and in double precision: 8 MB."""
+
+ROWS_PER_COLUMN, FAR_FEWER = 100, 8
+"""So many rows for each column tell the scales of the columns; taken if X has this many times as many."""
 
 SAMPLE = 1 << 17
 """Entries that are looked at, about."""
@@ -121,6 +128,16 @@ class WhitenedSpectrum(NamedTuple):
         ratios[last:] = ratios[last] * self.squares[last:] / max(self.squares[last], np.finfo(float).tiny)
         return np.where(k < min(self.shape), ratios, 0.0)
 
+    def count_enough(self) -> int:
+        """How many directions are enough to tell those that are above the edge, with some of the noise."""
+        count = self.count_above()
+        return min(count + max(BEYOND, count // 2), len(self.squares))
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether the directions above the edge leave more than rounding errors."""
+        return bool(1.0 - self.squares[: self.count_above()].sum() > EXACT)
+
     def count_above(self, limit: float = 1.0) -> int:
         """How many directions come before the first that is at most ``limit`` times the edge."""
         below = np.flatnonzero(self.ratios <= limit)
@@ -143,15 +160,47 @@ def whiten(data: Data, leading: Array, known: Array | None = None, L: Any = None
     """
     start = _Whitened.of(data, Scaling(), leading, *sums_of_squares(data), L)
     if start.is_exact(LIMITS[0]):
-        return _beyond_known(data, start, known)
+        return _beyond_known(start, known)
     data = as_single(data)  # where that is faster; sums are in double precision
-    first = _measure(data, *_rescale(start, start.spectrum.count_above(LIMITS[0])))
-    unclipped = _undo_clipping(data, first)
-    if unclipped is None:
-        return _beyond_known(data, _whiten(data, first, start.spectrum.count_above(), LIMITS), known)
-    again = _measure(unclipped, *_rescale(first, first.spectrum.count_above(LIMITS[1])))
-    found = _whiten(unclipped, again, -1, LIMITS[1:])
-    return _beyond_known(unclipped, found, known)._replace(clipped=True)
+    few, b = _take_few(data), None
+    if few is not None:  # the scales of the columns are nearly those of a part of the rows
+        part = _Whitened.of(few, Scaling(), *lead_tall(few, leading.shape[1]))
+        if not part.is_exact(LIMITS[0]):
+            b = _find_noise(few, part).scaling.b
+            start = _measure(data, Scaling(b=b), start.V)
+    return _beyond_known(_find_noise(data, start, b), known)
+
+
+def _find_noise(data: Data, start: _Whitened, b: Array | None = None) -> _Whitened:
+    """Z from rough scales, with clipped noise undone; b is right if it is given.
+
+    After the first round only as many directions are computed as are needed.
+    """
+    first = _measure(data, *_rescale(start, start.spectrum.count_above(LIMITS[0]), b))
+    enough = first.spectrum.count_enough()
+    for width in sorted({enough, first.V.shape[1]}):
+        found = first.narrow(width)
+        unclipped = _undo_clipping(data, found)
+        if unclipped is None:
+            found = _whiten(data, found, start.spectrum.count_above(), LIMITS)
+        else:
+            again = _measure(unclipped, *_rescale(found, found.spectrum.count_above(LIMITS[1]), b))
+            found = _whiten(unclipped, again, -1, LIMITS[1:])
+            found = found._replace(spectrum=found.spectrum._replace(clipped=True))
+        if found.spectrum.count_above() + OVERSAMPLE <= width:
+            break
+    return found
+
+
+def _take_few(data: Data) -> Scaled | None:
+    """Every k-th row of a tall X in memory, without a copy; None where these would not be far fewer."""
+    inner, scaling = unscale(data), data.scaling if isinstance(data, Scaled) else Scaling()
+    n, m = data.shape
+    step = n // (ROWS_PER_COLUMN * m)
+    if not isinstance(inner, Dense) or not is_tall(data) or step < FAR_FEWER:
+        return None
+    a = scaling.a[::step] if np.ndim(scaling.a) else scaling.a
+    return Scaled(Dense(inner.X[::step]), Scaling(a, scaling.b))
 
 
 def whiten_counts(
@@ -170,7 +219,7 @@ def whiten_counts(
         if other.spectrum.count_above() > found.spectrum.count_above():
             break
         found = other
-    return _beyond_known(data, found, known)
+    return _beyond_known(found, known)
 
 
 def project_out(leading: Array, known: Array) -> Array:
@@ -196,14 +245,14 @@ def measure_known(data: Data, leading: Array, known: Array) -> Array:
     return np.sort(drops[drops > noise])[::-1] / energy
 
 
-def _beyond_known(data: Data, found: _Whitened, known: Array | None) -> WhitenedSpectrum:
+def _beyond_known(found: _Whitened, known: Array | None) -> WhitenedSpectrum:
     """The spectrum of Z, or of Z (I - P) where components of X are known."""
     if known is None or not known.shape[1]:
         return found.spectrum
     columns = np.where(found.columns > 0, known / found.scaling.b, 0.0)
     basis = orthonormalize(np.asfortranarray(columns[:, columns.any(axis=0)]), exactly=True)
     (n, m), width = found.spectrum.shape, basis.shape[1]
-    Z = found.scaling.apply(data)
+    Z = found.Z
     energy = found.energy - norm(Z.right(as_factor(basis, Z.dtype))) ** 2
     shape, squares = (n, max(m - width, 1)), np.zeros(found.V.shape[1])
     if energy > EXACT * found.energy:  # otherwise rounding errors are left
@@ -213,7 +262,7 @@ def _beyond_known(data: Data, found: _Whitened, known: Array | None) -> Whitened
         R -= basis @ (basis.T @ R)
         values = np.maximum(np.linalg.eigvalsh(R.T @ R)[::-1], 0.0)
         squares[: len(values)] = values / energy
-    return WhitenedSpectrum(shape, squares)
+    return found.spectrum._replace(shape=shape, squares=squares)
 
 
 def _count_scales(U: Any, V: Array, dispersion: float) -> Scaling:
@@ -249,7 +298,10 @@ def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
     U, V, sigma = found.above()
     if sigma == 0.0:
         return None
-    U, V = (V / sigma, U) if scaling.transposed else (U, V / sigma)
+    if U is None:
+        V = V / np.linalg.norm(V, axis=0)
+    else:
+        U, V = (V / sigma, U) if scaling.transposed else (U, V / sigma)
     there = found.rows > 0, found.columns > 0  # rows and columns of zeros stay so
     some_rows, some_columns = there[::-1] if scaling.transposed else there
     rows, columns = sigma * total.a * some_rows, total.b * some_columns
@@ -264,25 +316,40 @@ class _Whitened(NamedTuple):
     scaling: Scaling  # from X to Z
     rows: Any  # squared norms of its rows
     columns: Array  # of its columns
-    U: Any  # n x w; None where it is computed when it is needed, because it is large
+    U: Any  # an n x w basis of the leading ones; None where it is computed when needed, because it is large
+    rotation: Array  # from that basis to the columns of U
     V: Array  # m x w, by decreasing norm
     spectrum: WhitenedSpectrum
 
     @staticmethod
     def of(Z: Data, scaling: Scaling, V: Array, rows: Any, columns: Array, U: Any = None) -> _Whitened:
-        """From V = ZᵀU for orthonormal U, which are rotated, and the squared norms of rows and columns."""
+        """From V = ZᵀU for orthonormal U, both to be rotated, and the squared norms of rows and columns."""
         vectors = np.linalg.eigh(V.T @ V)[1][:, ::-1]
-        V, U = V @ vectors, None if U is None else map_rows(_times, U, vectors)
+        V = V @ vectors
         shape = int(sum_rows(np.count_nonzero, rows)), int(np.count_nonzero(columns))
         squares = np.square(V).sum(axis=0) / (columns.sum() or 1.0)
-        return _Whitened(Z, scaling, rows, columns, U, V, WhitenedSpectrum(shape, squares))
+        return _Whitened(Z, scaling, rows, columns, U, vectors, V, WhitenedSpectrum(shape, squares))
 
-    def left(self, count: int) -> Any:
-        """The first columns of U = Z V diag(σ)⁻²."""
+    def narrow(self, width: int) -> _Whitened:
+        """With only the leading directions."""
+        return self._replace(V=self.V[:, :width])
+
+    def row_variances(self, count: int) -> Any:
+        """The `_residual_variances` of the rows beyond the first directions; U = Z V diag(σ)⁻²."""
+        values = self.spectrum.squares[:count] * self.energy
         if self.U is not None:
-            return take_columns(self.U, np.arange(count))
-        V = self.V[:, :count]
-        return self.Z.right(as_factor(V / np.square(V).sum(axis=0), self.Z.dtype))
+            return map_rows(_residual_variances, self.rows, self._rotate(count), values)
+        V = self.V[:, :count] / values
+        if is_tall(self.Z):
+            return self.Z.map_blocks(_block_variances, self.rows, V, values)[0]
+        U = self.Z.right(as_factor(V, self.Z.dtype))
+        return map_rows(_residual_variances, self.rows, U, values)
+
+    def _rotate(self, count: int) -> Any:
+        """The first columns of U; None where it is not kept."""
+        if self.U is None:
+            return None
+        return persist(map_rows(_times, self.U, self.rotation[:, :count].astype(self.U.dtype)))
 
     def is_exact(self, limit: float) -> bool:
         """Whether the directions far above the edge leave nothing but rounding errors."""
@@ -294,12 +361,12 @@ class _Whitened(NamedTuple):
         """‖Z‖²."""
         return float(self.columns.sum())
 
-    def above(self) -> tuple[Array, Array, float]:
+    def above(self) -> tuple[Array | None, Array, float]:
         """The directions clearly above the edge, and the standard deviation of the noise of Z."""
         k = self.spectrum.count_above(CLEARLY)
         n, m = (max(side - k, 1) for side in self.spectrum.shape)
         left = max(self.energy - float(np.square(self.V[:, :k]).sum()), 0.0)
-        return self.left(k), self.V[:, :k], float(np.sqrt(left / (n * m)))
+        return self._rotate(k), self.V[:, :k], float(np.sqrt(left / (n * m)))
 
 
 def _whiten(data: Data, found: _Whitened, before: int, limits: Sequence[float]) -> _Whitened:
@@ -324,7 +391,8 @@ def _measure(data: Data, scaling: Scaling, V: Array) -> _Whitened:
     W = persist(Z.right(as_factor(orthonormalize(V), Z.dtype)))
     values, vectors = np.linalg.eigh(gram(W.astype(np.float64)))
     strong = values > 1e-14 * values[-1]
-    U = persist(map_rows(_times, W, vectors[:, strong] / np.sqrt(values[strong])))
+    basis = vectors[:, strong] / np.sqrt(values[strong])
+    U = persist(map_rows(_times, W, basis.astype(Z.dtype)))
     R = Z.left(as_factor(U, Z.dtype)).astype(np.float64, copy=False)
     return _Whitened.of(Z, scaling, R, *sums_of_squares(Z), U)
 
@@ -341,17 +409,25 @@ def _squared_change(after: Array, before: Any) -> float:
     return float(np.square(after / before - 1.0).sum())
 
 
-def _rescale(found: _Whitened, count: int) -> tuple[Scaling, Array]:
-    """Scales that give the residual beyond some directions equal variances, and V in the new scales."""
+def _rescale(found: _Whitened, count: int, b: Array | None = None) -> tuple[Scaling, Array]:
+    """Scales that give the residual beyond some directions equal variances, and V in the new scales.
+
+    Those of the columns are kept if they are given.
+    """
     scaling, values = found.scaling, found.spectrum.squares[:count] * found.energy
-    of_rows = map_rows(_residual_variances, found.rows, found.left(count), values)
+    of_rows = found.row_variances(count)
     of_columns = _residual_variances(found.columns, found.V[:, :count] / np.sqrt(values), values)
-    a, b = persist(_multiply_roots(scaling.a, of_rows)), _multiply_roots(scaling.b, of_columns)
+    a = persist(_multiply_roots(scaling.a, of_rows))
+    b = _multiply_roots(scaling.b, of_columns) if b is None else b
     return Scaling(a, b), scale_rows(found.V, scaling.b / b)
 
 
 def _times(A: Array, matrix: Array) -> Array:
     return np.asfortranarray(A @ matrix)
+
+
+def _block_variances(block: Block, squares: Array, vectors: Array, values: Array) -> tuple[Array, None]:
+    return _residual_variances(squares, block.read() @ vectors, values), None
 
 
 def _residual_variances(squares: Array, vectors: Array, values: Array) -> Array:
@@ -391,10 +467,13 @@ class Unclipped(RowBlocks):
         self.block_entries, self.parallel = data.block_entries, data.parallel
 
     def read(self, rows: slice) -> Array:
-        X = np.array(self.data.read(rows))
-        i, j = np.nonzero(X == 0)
+        X = np.array(self.data.read(rows), order="C")
+        zeros = X == 0
+        places = np.flatnonzero(zeros)  # faster than the coordinates at once
+        i = np.repeat(np.arange(len(X)), np.count_nonzero(zeros, axis=1))
+        j = places - i * X.shape[1]
         place = (j, i + rows.start) if self.transposed else (i + rows.start, j)
-        X[i, j] = -draw_half_normal(*place) * self.rows[rows][i, 0] * self.columns[j, 0]
+        X.reshape(-1)[places] = -draw_half_normal(*place) * self.rows[rows][i, 0] * self.columns[j, 0]
         return X
 
     @property
@@ -420,14 +499,20 @@ def unclip(data: RowBlocks, rows: Array, columns: Array, transposed: bool = Fals
     """X with clipped noise undone: a copy where it is small, otherwise made anew each time it is read."""
     unclipped = Unclipped(data, rows, columns, transposed)
     n, m = data.shape
-    return Dense(unclipped.read(slice(0, n))) if n * m <= COPIED else unclipped
+    if n * m > COPIED:
+        return unclipped
+    dtype = data.dtype if n * m <= COPIED_DOUBLE else np.float32  # what this drops is far below the noise
+    copy = np.empty((n, m), dtype=dtype)
+    for part in unclipped.blocks:
+        copy[part] = unclipped.read(part)
+    return Dense(copy)
 
 
-def find_clipped_noise(data: RowBlocks, rows: Array, columns: Array, U: Array, V: Array) -> float:
+def find_clipped_noise(data: RowBlocks, rows: Array, columns: Array, U: Array | None, V: Array) -> float:
     """The factor by which ``rows``_i ``columns``_j understates the noise that was clipped; 0 if none was.
 
-    U Vᵀ is a fit of X divided by ``rows`` and ``columns``. Where it is small, half of X must be zero, and the
-    rest half-normal.
+    U Vᵀ is a fit of X divided by ``rows`` and ``columns``; without U, it is projected on orthonormal V. Where
+    the fit is small, half of X must be zero, and the rest half-normal.
     """
     values: list[Array] = []
     positive: list[Array] = []
@@ -437,7 +522,8 @@ def find_clipped_noise(data: RowBlocks, rows: Array, columns: Array, U: Array, V
         if is_sparse(X) or np.count_nonzero(X) > (1.0 - MIN_ZEROS) * X.size:
             continue
         scale = rows[block] * columns.T
-        small = (np.abs(U[block] @ V.T) < SMALL_FIT) & (scale > 0)
+        scores = X / np.where(scale > 0, scale, 1.0) @ V if U is None else U[block]
+        small = (np.abs(scores @ V.T) < SMALL_FIT) & (scale > 0)
         zeros += int(np.count_nonzero(X[small] == 0))
         values.append(X[small & (X > 0)])
         positive.append(values[-1] / scale[small & (X > 0)])

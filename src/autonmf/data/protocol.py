@@ -1,4 +1,4 @@
-"""What the rest of the package may ask of a data matrix X, and blocks of its rows."""
+"""The `Data` protocol, which every kind of data matrix implements, and blocks of its rows."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ BLOCK_ENTRIES = 1 << 18
 """Entries of a temporary block: 2 MB in double precision."""
 
 BLOCKS = 8
-"""Blocks of a large product: enough to keep a few threads busy, few enough to be large."""
+"""Number of blocks of a large product: enough for a few threads, and few enough for BLAS to be fast."""
 
 PARTIAL_SUMS = 4
-"""Groups of blocks whose products with Xᵀ are summed: the number is fixed, so that the sum is."""
+"""Number of partial sums of a product with Xᵀ; fixed, so that results do not depend on the threads."""
 
 
 class Data(Protocol):
     """A nonnegative matrix X (n x m) with weights ω of its entries, however it is stored.
 
-    Products are Fortran-ordered, so that a component is contiguous. A factor with a row for each row of X may
-    be held by the workers of a cluster; `autonmf.data.factors` has what can be done with it.
+    Products are Fortran-ordered, so that a component is contiguous. The left factor may be kept on a cluster;
+    `autonmf.data.factors` has the operations on factors.
     """
 
     @property
@@ -67,8 +67,8 @@ class Data(Protocol):
     def map_blocks(self, function: BlockFunction, U: Array | None, *shared: Any) -> tuple[Any, Any]:
         """``function(block, U_b, *shared) -> (rows, sum)`` for every block of rows of X.
 
-        ``U_b`` are the rows of U that belong to the block. Returned are all ``rows``, which are a factor
-        again, and the total of the sums; None stands for either where there is none.
+        ``U_b`` are the rows of U that belong to the block. Returns all ``rows``, as a factor, and the total
+        of the sums; either may be None.
         """
 
 
@@ -107,12 +107,12 @@ def square(X: Any, weights: Array | None) -> Any:
 
 
 def no_weights() -> None:
-    """The weights of a block whose entries all count alike."""
+    """The weights of a block without weights."""
     return
 
 
 class RowBlocks:
-    """What follows from reading a complete X by blocks of rows, which depend on its shape alone."""
+    """The part of `Data` that follows from reading X by blocks of rows, which depend only on its shape."""
 
     complete = True
     block_entries = BLOCK_ENTRIES
@@ -126,7 +126,7 @@ class RowBlocks:
         raise NotImplementedError
 
     def read_weights(self, rows: slice) -> Array | None:
-        """Their weights; None if all entries count alike."""
+        """Their weights; None if all are one."""
         return None
 
     @cached_property
@@ -152,7 +152,7 @@ class RowBlocks:
 
 
 def row_blocks(shape: tuple[int, int], entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    """Consecutive rows, each range with at most about ``entries`` entries."""
+    """Ranges of consecutive rows with at most about ``entries`` entries each."""
     n, m = shape
     rows = max(1, entries // max(1, m))
     for start in range(0, n, rows):
@@ -197,7 +197,7 @@ def is_sparse(block: Any) -> bool:
 
 
 def reads_rows(data: Data) -> bool:
-    """Whether `Data.map_blocks` can read rows: not of the transpose of what is stored by rows."""
+    """Whether `Data.map_blocks` can read rows, which it cannot of the transpose of data stored by rows."""
     scaling = getattr(data, "scaling", None)
     return not (scaling is not None and scaling.transposed)
 

@@ -3,7 +3,7 @@ r"""Scaled rows and columns, and transposition: one object for all the ways in w
 .. math:: X' = \mathrm{diag}(a)^{-1} X\, \mathrm{diag}(b)^{-1}, \quad\text{or its transpose.}
 
 If U', V' are factors of X', then diag(a) U' and diag(b) V' are factors of X. Four scalings are used, and
-composed before any data are wrapped:
+composed before X is wrapped:
 
 - *unit scale*: X divided by its root mean square s, which gives the absolute constants μ, δ and ε₁ of the
   method a meaning;
@@ -17,7 +17,6 @@ the loss itself, which has to be evaluated again on X.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,12 +25,19 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
+from autonmf.data.dense import Dense
 from autonmf.data.factors import map_rows, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, BlockFunction, Data, is_sparse, square, squared_sum
 from autonmf.data.sparse import Sparse
 
 MODERATE = 1e-8
-"""Scales within this of one can be given to either factor, and nothing overflows."""
+"""Scales between this and its inverse may go to either factor: nothing overflows."""
+
+COPIED = 1 << 16
+"""Entries of an array that is copied, at most: 512 kB."""
+
+DOMINANT = 100.0
+"""A row or column is dominant if it is this many times as large as the usual one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +89,7 @@ class Scaling:
 
 
 class Scaled:
-    """X' in place of X, without a copy of X. The only wrapper around data, and never around itself."""
+    """X' as `Data`, without a copy of X. The only wrapper around data; scaled data are not wrapped again."""
 
     def __init__(self, data: Data, scaling: Scaling, squared_norm: float | None = None) -> None:
         if isinstance(data, Scaled):
@@ -91,13 +97,13 @@ class Scaled:
         self.data = data
         self.scaling = scaling
         self._squared_norm = squared_norm  # None: not computed yet
-        rows, columns = (persist(_inverse(s)) for s in (scaling.a, scaling.b))
+        rows, columns = persist(_inverse(scaling.a)), persist(_inverse(scaling.b))
         if not np.ndim(rows) and MODERATE < rows < 1 / MODERATE and data.shape[0] > data.shape[1]:
-            rows, columns = 1.0, columns * rows  # one number is better given to the shorter factor
+            rows, columns = 1.0, columns * rows  # scaling the shorter factor is cheaper
         self._rows, self._columns = rows, columns
 
     def flip(self) -> Scaled:
-        """The transpose: rows can be read if they can be read of X."""
+        """The transpose of X'."""
         flipped = replace(self.scaling, transposed=not self.scaling.transposed)
         return Scaled(self.data, flipped, self._squared_norm)
 
@@ -132,25 +138,16 @@ class Scaled:
     def right(self, V: Any) -> Any:
         """diag(a)⁻¹ X diag(b)⁻¹ V. Scaling on both sides keeps products in range, however large X is."""
         if self.scaling.transposed:
-            return self._times(self.data.left, V, self._rows, self._columns)
-        return self._times(self.data.right, V, self._columns, self._rows)
+            return _scale_product(self.data.left(_scale_factor(V, self._rows)), self._columns)
+        return _scale_product(self.data.right(_scale_factor(V, self._columns)), self._rows)
 
     def left(self, U: Any) -> Any:
         if self.scaling.transposed:
-            return self._times(self.data.right, U, self._columns, self._rows)
-        return self._times(self.data.left, U, self._rows, self._columns)
-
-    @staticmethod
-    def _times(product: Callable[[Any], Any], factor: Any, before: Any, after: Any) -> Any:
-        if np.ndim(before) or before != 1.0:
-            factor = scale_rows(factor, before)
-        result = product(factor)
-        if isinstance(result, np.ndarray) and isinstance(after, np.ndarray):
-            return np.multiply(result, after, out=result, casting="same_kind")
-        return scale_rows(result, after) if np.ndim(after) or after != 1.0 else result
+            return _scale_product(self.data.right(_scale_factor(U, self._columns)), self._rows)
+        return _scale_product(self.data.left(_scale_factor(U, self._rows)), self._columns)
 
     def squared_residual(self, U: Array, V: Array) -> float:
-        """From the residual of X itself, whose rows and columns are then scaled."""
+        """From the residual of X, whose rows and columns are then scaled."""
         U, V = self.scaling.to_original(U, V)
         if self.scaling.is_uniform:
             return self.data.squared_residual(U, V) / self.scaling.unit**2
@@ -187,29 +184,47 @@ def as_single(data: Data) -> Data:
     return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Sparse) else data
 
 
+def copy_small(data: Data) -> Data:
+    """X' as an array of its own where it is a small one, so that products need not scale; else X' itself."""
+    if isinstance(data, Scaled) and isinstance(data.data, Dense) and data.data.X.size <= COPIED:
+        copied = data.data.divide(data.scaling.a, data.scaling.b, data.dtype)
+        return Dense(copied.X, data.squared_norm())
+    return data
+
+
 def sums_of_squares(data: Data, rows: Array | None = None, columns: Array | None = None) -> tuple[Any, Any]:
     """(ω∘X∘X) ``columns`` as an n x 1 factor, and (ω∘X∘X)ᵀ ``rows`` as an m x 1 factor, in one pass over X.
 
     Without weights of rows and columns: the squared norms of the rows and of the columns of X.
     """
-    if not isinstance(data, Scaled):
-        columns = np.ones((data.shape[1], 1)) if columns is None else columns
-        if isinstance(data, Sparse):
-            squares = data.square()
-            return squares.right(columns), squares.left(np.ones((data.shape[0], 1)) if rows is None else rows)
-        return data.map_blocks(_sum_squares, rows, columns)
-    if data.scaling.transposed:
+    if isinstance(data, Scaled) and data.scaling.transposed:
         of_columns, of_rows = sums_of_squares(data.flip(), columns, rows)
         return of_rows, of_columns
-    # The squares of the scaled entries are those of X times the squares of the inverse scales.
-    a, b = data._rows, np.broadcast_to(np.square(data._columns), (data.shape[1], 1))
-    if np.ndim(a):
-        a = map_rows(np.square, a)
-        rows = a if rows is None else scale_rows(a, rows)
+    inner = data
+    a: Any = 1.0
+    b: Any = 1.0
+    if isinstance(data, Scaled):  # the squares of its entries are those of X times squared inverse scales
+        inner, a = data.data, data._rows
+        b = np.broadcast_to(np.square(data._columns), (data.shape[1], 1))
+        if np.ndim(a):
+            a = map_rows(np.square, a)
+            rows = a if rows is None else scale_rows(a, rows)
+        else:
+            a, b = 1.0, b * a**2
+        columns = b if columns is None else b * columns
+    columns = np.ones((data.shape[1], 1)) if columns is None else columns
+    if isinstance(inner, Sparse):
+        squares = inner.square()
+        rows = np.ones((data.shape[0], 1)) if rows is None else rows
+        of_rows, of_columns = squares.right(columns), squares.left(rows)
     else:
-        a, b = 1.0, b * a**2
-    of_rows, of_columns = sums_of_squares(data.data, rows, b if columns is None else b * columns)
-    return (scale_rows(of_rows, a) if np.ndim(a) else of_rows), of_columns * b
+        of_rows, of_columns = inner.map_blocks(_sum_squares, rows, columns)
+    return _scale_factor(of_rows, a), _scale_factor(of_columns, b)
+
+
+def split_scaling(data: Data) -> tuple[Data, Scaling]:
+    """What scaled data wrap, and their scaling."""
+    return (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
 
 
 def _sum_squares(block: Block, rows: Array | None, columns: Array) -> tuple[Array, Array]:
@@ -237,6 +252,70 @@ def equilibration(data: Data) -> Scaling:
     return Scaling(a, b)
 
 
+def reduce_dominant(data: Data) -> Scaling:
+    r"""Divide dominant rows and columns by the geometric means of their positive entries.
+
+    Unlike its norm, the geometric mean of a row hardly depends on a single column, however large, so that one
+    pass over X finds the dominant rows and columns. All others are divided by the power mean of exponent 1/4
+    of these means, on which neither a few large nor many small ones have much influence.
+    """
+    if isinstance(data, Scaled) and data.scaling.transposed:
+        flipped = reduce_dominant(data.flip())
+        return Scaling(flipped.b, flipped.a)
+    of_rows, of_columns = data.map_blocks(_sum_logs, None)
+    mean = of_columns[:, 1:].sum() / max(of_columns[:, :1].sum(), 1.0)
+    a, b = (map_rows(_geometric_mean, sums, mean) for sums in (of_rows, of_columns))
+    return Scaling(*(persist(map_rows(_keep_dominant, s, _usual(s))) for s in (a, b)))
+
+
+def _usual(scales: Any) -> float:
+    return float((sum_rows(_sum_roots, scales) / scales.shape[0]) ** 4)
+
+
+def _sum_roots(scales: Array) -> float:
+    return float((scales**0.25).sum())
+
+
+def _keep_dominant(scales: Array, usual: float) -> Array:
+    return np.where(scales > DOMINANT * usual, scales, usual)
+
+
+def _sum_logs(block: Block, _: None) -> tuple[Array, Array]:
+    """The number of positive entries and the sum of their logarithms, for rows and for columns."""
+    X, weights = block.read(), block.read_weights()
+    if is_sparse(X):
+        X = X.tocoo()
+        known, (rows, columns) = X.data > 0, X.coords
+        rows, columns, logs = rows[known], columns[known], np.log(X.data[known], dtype=np.float64)
+    else:
+        rows, columns = np.nonzero(X if weights is None else X * (weights > 0))
+        logs = np.log(X[rows, columns], dtype=np.float64)
+    sums = [
+        np.column_stack([np.bincount(places, minlength=side), np.bincount(places, logs, minlength=side)])
+        for places, side in ((rows, X.shape[0]), (columns, X.shape[1]))
+    ]
+    return sums[0], sums[1]
+
+
+def _geometric_mean(counts_and_sums: Array, mean: float) -> Array:
+    """Geometric means, divided by the root of the overall one; one if there is no positive entry."""
+    counts, sums = counts_and_sums[:, :1], counts_and_sums[:, 1:]
+    return np.where(counts > 0, np.exp(sums / np.maximum(counts, 1.0) - 0.5 * mean), 1.0)
+
+
+def _scale_factor(factor: Any, scales: Any) -> Any:
+    """diag(scales) times a factor, which is not copied where the scales are one."""
+    return scale_rows(factor, scales) if np.ndim(scales) or scales != 1.0 else factor
+
+
+def _scale_product(product: Any, scales: Any) -> Any:
+    """diag(scales) times a product that was just computed: in place if it is in memory."""
+    if not isinstance(product, np.ndarray):
+        return _scale_factor(product, scales)
+    scales = scales if np.ndim(scales) else product.dtype.type(scales)
+    return np.multiply(product, scales, out=product, casting="same_kind")
+
+
 def _refuse() -> Any:
     raise NotImplementedError("the rows of this matrix cannot be read, only its columns")
 
@@ -253,15 +332,11 @@ def _times(first: Any, second: Any) -> Any:
 
 
 def _inverse(scales: Any) -> Any:
-    return map_rows(_reciprocal, scales) if np.ndim(scales) else 1.0 / scales
-
-
-def _reciprocal(scales: Array) -> Array:
-    return np.asarray(1.0 / scales)
+    return map_rows(np.reciprocal, scales) if np.ndim(scales) else 1.0 / scales
 
 
 def _broadcast_scales(U: Array, scales: Any) -> Array:
-    """Scales as a column with a row for each of U, where they may be one number."""
+    """Scales as a column with as many rows as U; they may be one number."""
     return np.broadcast_to(scales, (len(U), 1))
 
 

@@ -1,4 +1,4 @@
-"""X as a CSR or CSC matrix, never made dense as a whole."""
+"""X as a CSR or CSC matrix; only blocks of it are ever made dense."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from autonmf._types import Array, cached_property
 from autonmf.data.protocol import RowBlocks, even_blocks, squared_sum
 
 SPARSE_COST = 10.0
-"""A stored entry costs a product about as much as ten entries of a dense matrix."""
+"""The cost of a stored entry in a product, in entries of a dense matrix."""
 
 PARTIAL_SUMS = 2
-"""Blocks of rows whose products with Xᵀ are summed: the number is fixed, so that the sum is."""
+"""Number of partial sums of a product with Xᵀ; fixed, so that results do not depend on the threads."""
 
 
 class Sparse(RowBlocks):
@@ -86,7 +86,7 @@ class Sparse(RowBlocks):
 
 
 def _multiply(X: Any, factor: Array) -> Array:
-    """X @ factor, Fortran-ordered, by blocks of stored rows that depend on the shape only."""
+    """X @ factor, Fortran-ordered, in blocks of stored rows that depend only on the shape."""
     wide = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32  # more than 2³¹ entries
     if wide or factor.dtype != X.dtype:
         return np.asfortranarray(X @ np.ascontiguousarray(factor))

@@ -12,14 +12,14 @@ from autonmf.data.protocol import RowBlocks, is_sparse, sum_in_groups
 from autonmf.data.sparse import SPARSE_COST, Sparse
 
 SMALL = 1 << 26
-"""Bytes up to which a matrix in a file is simply loaded."""
+"""Bytes up to which a matrix in a file is loaded."""
 
 BLOCK_ENTRIES = 1 << 22
 """Entries of a block: 32 MB in double precision, enough for reading to be fast."""
 
 
 def open_stored(X: Any) -> Any:
-    """A stored matrix as what reads it best: an array where it is small or mapped, else `Stored`."""
+    """A matrix in a file as an array if it is small or memory-mapped, otherwise as `Stored`."""
     if isinstance(X, np.memmap):
         contiguous = X.flags.c_contiguous or X.flags.f_contiguous
         usable = contiguous and X.dtype.isnative and X.dtype in (np.float32, np.float64)
@@ -33,7 +33,7 @@ def open_stored(X: Any) -> Any:
 
 
 class Stored:
-    """A matrix in a file, and whether its rows or its columns can be read."""
+    """A matrix in a file that is read by rows or by columns."""
 
     def __init__(self, source: Any, *, by_columns: bool = False) -> None:
         self.source = source
@@ -43,12 +43,12 @@ class Stored:
         self.nnz = int(source.indptr[-1]) if hasattr(source, "indptr") else None  # None: not sparse
 
     def read(self, lines: slice) -> Any:
-        """A few of its rows, or of its columns as rows if it is read by columns."""
+        """Some rows or, if it is read by columns, some columns as rows."""
         return self.source[:, lines].T if self.by_columns else self.source[lines]
 
 
 class Streamed(RowBlocks):
-    """The rows of a stored matrix, or of its transpose if that is read by columns."""
+    """A stored matrix, or its transpose if it is read by columns."""
 
     block_entries = BLOCK_ENTRIES
     parallel = False  # HDF5 lets one thread read at a time; products of a block are parallel

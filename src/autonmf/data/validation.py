@@ -20,7 +20,7 @@ from autonmf.data.streamed import Stored, Streamed, open_stored
 from autonmf.data.weights import Weighting, check_sample_weight, check_weights, split_weights
 
 SQUARE_RANGE = 1e140
-"""Root mean squares beyond this, or below its inverse, overflow or vanish when squared."""
+"""If the root mean square is above this, or below its inverse, squares overflow or underflow."""
 
 FEW_NAMES = 5
 """Names of matrices that a message lists."""
@@ -28,12 +28,12 @@ FEW_NAMES = 5
 MISSING = ("error", "mask")
 
 STORED_ATTRIBUTES = ("shape", "dtype", "__getitem__")
-"""What a matrix has, and a file or a group of several does not."""
+"""Attributes of a stored matrix that files and groups do not have."""
 
 STORING_LIBRARIES = ("h5py", "zarr", "anndata")
 
 UnknownLines = Literal["zeros", "missing"]
-"""What rows and columns without a known entry are taken for: zeros in a fit, which cannot determine them."""
+"""How rows and columns without a known entry are treated; in a fit, which cannot determine them, as zeros."""
 
 LEAVE_OUT = (
     "Pass missing='mask' to leave these entries out, or fill them first, for example with "
@@ -43,15 +43,15 @@ LEAVE_OUT = (
 
 @dataclass(frozen=True, eq=False)
 class OpenedData:
-    """X ready for a search, and how its results are returned to the caller."""
+    """X ready for a search, with what is needed to return results for the X of the caller."""
 
-    data: Data  # what the loss is of: X, with its rows and columns scaled by weights
+    data: Data  # X with its rows and columns scaled by weights
     scaling: Scaling = field(default_factory=Scaling)  # from X to ``data``
     weighted: bool = False  # whether losses are weighted
 
     @property
     def keeps_rows_remote(self) -> bool:
-        """Whether the left factors stay on the workers that hold X, where every look at them costs a task."""
+        """Whether left factors stay on the workers that hold X, so that every use of them costs a task."""
         return False
 
     def check_options(self, options: Any) -> None:
@@ -69,13 +69,13 @@ def is_stored(X: Any) -> bool:
 
 
 def as_data(X: Any, *, missing: str = "error") -> Data:
-    """Wrap X as `Data`: checked, float32 or float64, and never copied without need.
+    """Check X and wrap it as `Data` in float32 or float64, without a copy unless one is needed.
 
-    Accepted are two-dimensional arrays and data frames of real numbers or booleans, SciPy sparse matrices
-    (CSR and CSC as they are, others converted to CSR), and matrices in files. float32 and float64 are kept;
-    everything else becomes float64, except float16, which becomes float32. With ``missing="mask"`` NaN, and
-    what a masked array hides, are missing entries; in a sparse matrix only NaN that is stored. Anything else
-    is refused: a TypeError if X is not numeric, a ValueError if its shape or its values do not suit NMF.
+    X may be a two-dimensional array or data frame of real numbers or booleans, a SciPy sparse matrix (formats
+    other than CSR and CSC are converted to CSR), or a matrix in a file. float32 and float64 are kept, float16
+    becomes float32, and all other types become float64. With ``missing="mask"``, NaN and masked entries of
+    masked arrays are missing entries; in a sparse matrix only NaN that is stored. Raises a TypeError if X is
+    not numeric, and a ValueError if its shape or its values are not valid for NMF.
     """
     if hasattr(X, "squared_residual"):  # it is `Data` already
         return cast(Data, X)
@@ -90,7 +90,7 @@ def as_data(X: Any, *, missing: str = "error") -> Data:
 
 
 def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
-    """The same for rows that are projected on components, independently of each other; they may be zeros."""
+    """Check and wrap rows that are projected on components; unlike in `as_data`, rows may be zero."""
     data, highest = _open_values(X, missing, "missing")
     if highest > SQUARE_RANGE:
         raise ValueError(f"{_too_large(highest)}.")
@@ -100,7 +100,7 @@ def as_rows(X: Any, *, missing: str = "error", weights: Any = None) -> Data:
 
 
 def _open_values(X: Any, missing: str, unknown_lines: UnknownLines) -> tuple[Data, float]:
-    """X with its missing entries left out if asked, and its largest entry; other values are refused."""
+    """X after all checks of its values, with missing entries masked if asked, and its largest entry."""
     known = _wrap_known(X, missing)
     data: Data = known
     if missing == "mask" and np.isnan(known.extremes).any():
@@ -144,7 +144,7 @@ def wrap(X: Any) -> Dense | Sparse:
 
 
 def check_scale(highest: float, mean_square: float) -> None:
-    """Refuse entries whose squares overflow or vanish."""
+    """Refuse entries whose squares overflow or underflow."""
     if not 1 / SQUARE_RANGE < np.sqrt(mean_square) < SQUARE_RANGE:
         raise ValueError(f"{_too_large(highest)}; the rank does not depend on the scale.")
 
@@ -157,7 +157,7 @@ def _too_large(highest: float) -> str:
 
 
 def _orient(data: Data) -> Data:
-    """X in the orientation of the caller, where its columns are what can be read."""
+    """Undo the transposition of a file that is read by columns."""
     if isinstance(data, Streamed) and data.source.by_columns:
         return Scaled(data, Scaling(transposed=True))
     return data
@@ -184,7 +184,7 @@ def mask_missing(
 
 
 def _weight(data: Data, omega: Array, *, unknown_lines: UnknownLines = "zeros") -> Data:
-    """X whose entries count with weights; weights of every entry make a sparse X dense."""
+    """X with weights of its entries, which make a sparse X dense."""
     if isinstance(data, Streamed | Scaled):
         raise ValueError("weights of every entry need X in memory: pass X[:]")
     X = np.ascontiguousarray(read_all(data))
@@ -204,7 +204,7 @@ def read_all(data: Data) -> Array:
 
 
 def fill_masked_array(X: Any) -> Any:
-    """NaN in place of what a masked array hides; everything else as it is."""
+    """Replace the masked entries of a masked array by NaN; other X are returned as they are."""
     return np.ma.filled(X.astype(float_type(X)), np.nan) if isinstance(X, np.ma.MaskedArray) else X
 
 
@@ -221,7 +221,7 @@ def _wrap_known(X: Any, missing: str) -> Dense | Sparse | Streamed:
 
 
 def refuse_non_matrix(X: Any) -> None:
-    """Refuse what others would convert silently, or with a message that does not help."""
+    """Refuse X that NumPy would convert silently, or with a message that does not help."""
     if isinstance(X, str | PathLike):
         raise TypeError(
             f"X is the name of a file, {str(X)!r}. Read it first, or run: autonmf fit {str(X)!r} on the "
@@ -274,7 +274,7 @@ def _as_csr_or_csc(X: Any) -> Any:
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
-    """Refuse what is no matrix, or an empty one."""
+    """Refuse a shape that is not that of a matrix, or is empty."""
     if len(shape) != 2:
         raise ValueError(
             f"X must be a matrix (two dimensions), got {len(shape)} dimension(s) with shape {shape}. "
@@ -316,7 +316,7 @@ def check_values(lowest: float, highest: float, about_nan: str = LEAVE_OUT) -> N
 
 
 SKEWED = 10.0
-"""Counts have a mean square above this multiple of the squared mean; images and spectra are below it."""
+"""Counts have a mean square above this multiple of the squared mean; images and spectra do not."""
 
 
 def looks_like_counts(data: Data) -> bool:

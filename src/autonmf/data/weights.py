@@ -1,9 +1,9 @@
-r"""Weights of entries as scales of rows and columns, and what these leave.
+r"""Weights of entries as the product of scales of rows and columns and of remaining weights.
 
 .. math:: w_{ij} = \alpha_i\,\beta_j\,\omega_{ij}, \qquad 0 \le \omega \le 1.
 
 Scales cost nothing: the loss with weights αβ is the ordinary loss of X with scaled rows and columns. Only ω
-needs the completion of `autonmf.data.masked`, which converges the faster the closer ω is to one.
+needs the completion of `autonmf.data.masked`, which converges faster the closer ω is to one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from autonmf._types import Array
 
 ROUNDS = 3
-"""Rounds over rows and columns; weights that are a product of the two are found in one."""
+"""Rounds over rows and columns; one is enough if w is a product of the two."""
 
 
 class Weighting(NamedTuple):

@@ -97,7 +97,7 @@ def encode_labels(names: list[str]) -> tuple[Array, tuple[str, ...]]:
 
 
 def read_npz(file: Path, needed: Sequence[str] = (), kind: str = "an npz file") -> dict[str, Array]:
-    """Read every array of an npz file, which must hold those that are needed."""
+    """Read all arrays of an npz file; a `ReadError` if one of ``needed`` is missing."""
     with explain_errors(file, kind), np.load(file, allow_pickle=False) as loaded:
         stored = dict(loaded)
     if missing := [name for name in needed if name not in stored]:
@@ -106,6 +106,6 @@ def read_npz(file: Path, needed: Sequence[str] = (), kind: str = "an npz file") 
 
 
 def read_csr(file: Path, dtype: DTypeLike = np.float64) -> tuple[Any, dict[str, Array]]:
-    """Read the sparse matrix whose parts are among the arrays of an npz file, and all these arrays."""
+    """Read a sparse matrix from its parts in an npz file; also return all arrays of the file."""
     stored = read_npz(file, ("data", "indices", "indptr", "shape"), "a CSR matrix")
     return read_matrix(file).X.astype(dtype), stored

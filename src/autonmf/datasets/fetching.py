@@ -1,9 +1,9 @@
-"""The files of data sets: where they are looked for, and how they are downloaded (from `sources.txt`).
+"""The files of data sets: where they are searched for, and how they are downloaded (from `sources.txt`).
 
 A download is written to a temporary folder and moved to the data home only when it is complete and has the
-right hash. Its hash is recorded in a JSON file next to it and checked whenever the file is read again; a file
-that was put there by hand has no record and is not checked. Downloads need pooch, which installs requests and
-knows the user's cache folder.
+right hash. Its hash is recorded in a JSON file next to it and checked whenever the file is read; a file that
+the user put there has no record and is not checked. Downloads need pooch, which installs requests and knows
+the cache folder of the user.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DataUnavailableError(OSError):
 
 
 def folders(data_home: DataHome = None) -> Iterator[Path]:
-    """The folders that are searched, in this order; without pooch, no cache folder is known."""
+    """The folders to search, in order; the cache folder is known only to pooch."""
     if data_home is not None:
         yield Path(data_home).expanduser()
         return
@@ -130,9 +130,9 @@ def _download(file: str, source: Source, data_home: DataHome, absent: str) -> Pa
 
 
 def _receive(url: str, file: Path) -> None:
-    """Write what an address sends to a file; one that ends too early is an error.
+    """Download an address to a file; an OSError if the download is incomplete.
 
-    Not by pooch, which as of 1.9 leaves the connection open after an error.
+    pooch is not used, since as of 1.9 it leaves the connection open after an error.
     """
     requests = import_module("requests")
     with requests.get(url, stream=True, timeout=TIMEOUT) as response, file.open("wb") as stream:
@@ -178,7 +178,7 @@ def _check(file: Path) -> None:
 
 
 def _find_reason(error: Exception) -> str:
-    """Say what went wrong, without the address that requests repeats."""
+    """The reason of a failed download, without the address."""
     response = getattr(error, "response", None)
     if response is not None:
         return f"the server answers {response.status_code} {response.reason}"

@@ -184,7 +184,7 @@ def _keep_channels(count: int, removed: str = "") -> Array:
     return np.flatnonzero(kept) + 1
 
 
-# Scenes as they are published: bands x pixels, the pixels down the columns of the image
+# Published scenes: bands x pixels, with the pixels down the columns of the image
 
 MATRIX = ("Y", "V")
 ROWS = ("nRow", "lines", "H")
@@ -229,7 +229,7 @@ def add_truth(scene: Scene, file: Path, names: tuple[str, ...] = ()) -> Scene:
 
 
 def _load_variables(file: Path, needed: Sequence[Sequence[str]], optional: str) -> list[Array]:
-    """Load the first variable that there is of each group, and one more, which may be missing: empty."""
+    """Load the first existing variable of each group, and an optional one, which is empty if missing."""
     from scipy.io import loadmat
 
     names = [*(name for group in needed for name in group), optional]
@@ -243,7 +243,7 @@ def _load_variables(file: Path, needed: Sequence[Sequence[str]], optional: str) 
 
 
 def _orient(file: Path, matrix: Array, size: int, axis: int) -> Array:
-    """Transpose the matrix if it needs to be, so that it has this size along the axis."""
+    """Transpose the matrix if that is needed for it to have this size along the axis."""
     if matrix.ndim == 2 and matrix.shape[axis] == size:
         return matrix
     if matrix.ndim == 2 and matrix.shape[1 - axis] == size:

@@ -1,4 +1,4 @@
-"""A Dask array as `Data`: read once, checked, and kept in blocks of rows on the workers of a cluster."""
+"""A Dask array as `Data`: read once, checked, and kept on the workers of a cluster in blocks of rows."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ LOOK = 5.0
 """Seconds between two checks of the workers of a local cluster."""
 
 LARGE_BLOCK = 1 << 29
-"""Bytes (as if dense): chunks are joined until a block has this many ..."""
+"""Bytes (as if dense) from which a block is complete; smaller chunks are joined: each task has a cost."""
 
 FEW_BLOCKS = 4
-"""... or this fraction of X: a task costs the scheduler the same, however small it is."""
+"""A block is also complete if it has this fraction of X: one over this number."""
 
 FILL = (
     "Fill these entries first, for example with dask.array.where(dask.array.isnan(X), 0.0, X), or pass "
@@ -55,7 +55,7 @@ def is_dask(X: Any) -> bool:
 
 
 class RowPartitioned:
-    """X (n x m) in blocks of rows. Factors with n rows stay where X is."""
+    """X (n x m) in blocks of rows. Factors with n rows stay on the workers."""
 
     complete = True
 
@@ -104,7 +104,7 @@ class RowPartitioned:
 
 
 class RowPartitionedWide(RowPartitioned):
-    """X with fewer rows than columns: its factors are small, and are arrays on the client."""
+    """X with fewer rows than columns, whose factors are small and therefore arrays on the client."""
 
     def right(self, V: Array) -> Array:
         transposed = [part.T for part in self.workers.each(_right, self.X, V)]
@@ -126,7 +126,7 @@ def _left(X: Any, U: Array) -> Array:
 
 
 class OpenedPartition(OpenedData):
-    """A Dask array whose rows, and those of its left factors, are on workers while it is open."""
+    """A Dask array whose rows, and those of left factors, are kept on workers while it is open."""
 
     @property
     def keeps_rows_remote(self) -> bool:
@@ -147,7 +147,7 @@ class OpenedPartition(OpenedData):
             )
 
     def present_rows(self, U: Any, V: Array, project: Callable[[Any, Array], Array]) -> Any:
-        """A lazy Dask array: no array with n rows stays on the workers, whose cluster may be closed soon."""
+        """The left factor as a lazy Dask array, which does not need the cluster of the fit."""
         if not self.keeps_rows_remote:
             return U
         X = self.data.source  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ def _project_chunk(project: Callable[[Any, Array], Array], V: Array, X: Any) -> 
 def open_data(
     X: Any, *, missing: str = "error", sample_weight: Any = None, weights: Any = None, power: float = 0.5
 ) -> Iterator[OpenedData]:
-    """Open X: a Dask array occupies workers, perhaps of a temporary local cluster, until it is closed."""
+    """Open X. A Dask array occupies workers, perhaps of a temporary local cluster, until it is closed."""
     if not is_dask(X):
         known = {"sample_weight": sample_weight, "weights": weights}
         yield open_local_data(X, missing=missing, power=power, **known)
@@ -178,12 +178,12 @@ def open_data(
 
 
 def as_data(X: Any, *, missing: str = "error") -> Data:
-    """X as `Data` whose factors are arrays, wherever X is stored."""
+    """X as `Data` whose factors are arrays, even if X is a Dask array."""
     return partition(X, missing=missing, on_client=True) if is_dask(X) else as_local_data(X, missing=missing)
 
 
 def map_chunks(X: Any, function: Callable[[Any], Array], columns: int) -> Any:
-    """``function`` of the rows of a Dask array, as a lazy Dask array with as many columns."""
+    """``function`` of the rows of a Dask array, as a lazy Dask array with ``columns`` columns."""
     X, dtype = in_row_chunks(X), _result_type(X)
     return X.map_blocks(
         _map_chunk, function, columns, dtype, dtype=dtype, chunks=(X.chunks[0], (columns,)),
@@ -202,9 +202,9 @@ def _map_chunk(X: Any, function: Callable[[Any], Array], columns: int, dtype: An
 
 
 def partition(X: Any, *, missing: str = "error", on_client: bool = False) -> RowPartitioned:
-    """A Dask array on the workers of the current client, or of a local cluster that is closed with it.
+    """Load a Dask array on the workers of the current client, or of a local cluster that is closed with it.
 
-    ``on_client``: the factors that are made from it are arrays on the client.
+    With ``on_client``, its factors are arrays on the client.
     """
     if missing != "error":
         raise NotImplementedError("missing='mask' is not available for a Dask array: pass X.compute()")
@@ -240,10 +240,7 @@ def partition(X: Any, *, missing: str = "error", on_client: bool = False) -> Row
 
 
 def _load_blocks(X: Any, dtype: Any, client: Any) -> list[Any]:
-    """A future for each block, on workers that the scheduler chooses.
-
-    No block is tied to a worker: if that worker were lost, the block could not be computed again.
-    """
+    """A future for each block. The scheduler chooses the worker, so that it can replace one that is lost."""
     from dask.delayed import delayed
 
     chunks = X.to_delayed().ravel()
@@ -253,7 +250,7 @@ def _load_blocks(X: Any, dtype: Any, client: Any) -> list[Any]:
 
 
 class Summary(NamedTuple):
-    """The result of one pass over a block; smallest and largest entry are NaN if any entry is."""
+    """The result of one pass over a block; ``lowest`` and ``highest`` are NaN if any entry is."""
 
     rows: int
     lowest: float
@@ -270,7 +267,7 @@ def in_row_chunks(X: Any) -> Any:
 
 
 def join_chunks(lengths: tuple[float, ...], m: int, itemsize: int) -> list[slice]:
-    """Which chunks make a block, by their sizes alone. Chunks of unknown length stay as they are."""
+    """The chunks of each block, which depend only on their sizes; chunks of unknown length are not joined."""
     if any(math.isnan(length) for length in lengths):
         return [slice(i, i + 1) for i in range(len(lengths))]
     enough = min(LARGE_BLOCK / (m * itemsize), sum(lengths) / FEW_BLOCKS)
@@ -290,7 +287,7 @@ def load(parts: list[Any], dtype: Any) -> Piece:
     X: Any = _join_sparse(parts, dtype) if any(map(sparse.issparse, parts)) else _join_dense(parts, dtype)
     stored = None if isinstance(X, np.ndarray) else int(X.nnz)
     entries = X if stored is None else X.data
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller says what is wrong
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller reports it
         lowest, highest = (float(f(entries)) if entries.size else 0.0 for f in (np.min, np.max))
         summary = Summary(X.shape[0], lowest, highest, squared_sum(entries), stored)
     return (X,), (summary,)
@@ -312,11 +309,11 @@ def _join_sparse(parts: list[Any], dtype: Any) -> Any:
     return whole
 
 
-# The cluster that a fit runs on: the caller's, or a temporary one
+# The cluster of a fit: that of the caller, or a temporary one
 
 
 class Cluster:
-    """A client, and what is to be closed when the fit is over."""
+    """A client, and the temporary cluster to close after the fit, if there is one."""
 
     def __init__(self) -> None:
         self._own: Any = None
@@ -341,7 +338,7 @@ class Cluster:
 
 
 def _local(dask: Any) -> Any:
-    """A process for each processor."""
+    """A local cluster with a process per processor."""
     try:
         return dask.LocalCluster(
             n_workers=_cores(), threads_per_worker=1, processes=True, dashboard_address=":0",
@@ -355,7 +352,7 @@ def _local(dask: Any) -> Any:
 
 
 def _look_after(own: Any, count: int) -> None:
-    """Restart workers: Dask gives up on a worker that does not return within 15 s."""
+    """Restart lost workers, since Dask gives up on a worker that does not return within 15 s."""
     if own.status.name == "running":
         own.scale(count)
         own.loop.call_later(LOOK, _look_after, own, count)

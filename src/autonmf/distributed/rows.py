@@ -1,10 +1,10 @@
 """`Rows`: a tall matrix whose rows stay on the workers of a Dask cluster.
 
-Nothing is computed until a sum over the rows is needed: then one task per block carries out all
-recorded operations, and only the sum is sent. Scaling, merging, selecting and sorting columns are products
-with a small matrix from the right; they are recorded and need no task.
+Nothing is computed until a sum over the rows is needed. Then one task per block carries out all recorded
+operations, and only the sum is sent. To scale, merge, select or sort columns is to multiply by a small matrix
+from the right, which is recorded and needs no task.
 
-`Rows` record operations, `Workers` turn them into a `Program`, and every worker runs it on its blocks.
+`Rows` record operations, `Workers` turn them into a `Program`, and the workers run it on each block.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGE_PROGRAM = 1 << 18
 """Larger programs, in bytes, are sent by a task of their own."""
 
 FAN_IN = 32
-"""Partial sums that are added at a time, and the most that reach the client."""
+"""Maximum number of partial sums that are added in one task, or on the client."""
 
 
 class Node:
@@ -52,7 +52,7 @@ class Node:
         self.args = ()
 
     def product_with(self, other: Node, dtype: np.dtype[Any]) -> Array:
-        """AᵀB of two kept matrices in at least this precision: one task per block, the first time."""
+        """AᵀB of two kept matrices in at least this precision, computed once by one task per block."""
         if self._knows(other, dtype):
             return self._products[other]
         A, B = (Rows(node, None, dtype) for node in (self, other))
@@ -122,7 +122,7 @@ class Rows(RemoteFactor):
         return rows, total
 
     def cross(self, other: Any) -> Array:
-        """AᵀB. Known without a task where both are multiples of kept matrices whose product is known."""
+        """AᵀB. No task is needed if both are multiples of kept matrices whose product is known."""
         dtype = np.result_type(self.dtype, other.dtype)
         if isinstance(other, Rows) and self.node.keep and other.node.keep:
             known = self.node.product_with(other.node, dtype)
@@ -134,7 +134,7 @@ class Rows(RemoteFactor):
         return Rows(self.node, self.matrix, dtype)
 
     def persist(self) -> Rows:
-        """The same matrix; once computed, it stays on the workers, and its Gram matrix is known."""
+        """The same matrix; once computed, it is kept on the workers, and its Gram matrix is known."""
         node = self.node
         if self.matrix is None and self.dtype == node.dtype:
             node.keep = True
@@ -147,8 +147,11 @@ class Rows(RemoteFactor):
             rows.total(_sum, rows)
         return rows
 
+    def sum(self, axis: int, dtype: Any = np.float64) -> Array:
+        return np.asarray(self.total(_sum, self), dtype=dtype)
+
     def var(self, axis: int, dtype: Any = np.float64) -> Array:
-        mean = self.total(_sum, self) / len(self)
+        mean = self.sum(axis) / len(self)
         return np.asarray(self.total(_sum_squared_deviations, self, mean) / len(self), dtype=dtype)
 
     def gather(self) -> Array:
@@ -157,13 +160,13 @@ class Rows(RemoteFactor):
 
 
 class ClientRows(NamedTuple):
-    """An array on the client with a row for each of X: every block gets its own."""
+    """An array on the client with a row for each row of X: every block gets its own."""
 
     array: Array
 
 
 def as_client_rows(factor: Any) -> Any:
-    """A factor on the client as an argument of which every block gets its rows; others as they are."""
+    """Wrap a factor on the client, so that every block gets its rows; other arguments are returned as is."""
     return ClientRows(factor) if isinstance(factor, np.ndarray) and factor.ndim == 2 else factor
 
 
@@ -173,14 +176,14 @@ def multiply_transposed(A: Array, B: Array) -> Array:
 
 
 def _sample(arg: Any) -> Any:
-    """One row in place of all, to find the shape and dtype of the result of a function."""
+    """One row of an argument, to find the shape and dtype of the result of a function."""
     if isinstance(arg, Rows):
         return np.ones((1, *arg.shape[1:]), dtype=arg.dtype, order="F")
     return arg.array[:1] if isinstance(arg, ClientRows) else arg
 
 
 def apply_block(function: Callable[..., Any], X: Any, bounds: tuple[int, int], U: Any, *shared: Any) -> Any:
-    """The rows and the sum that a function of a block gives."""
+    """The rows and the sum that a function returns for a block."""
     return function(Block(slice(*bounds), lambda: X, no_weights), U, *shared)
 
 
@@ -210,8 +213,8 @@ def _sum_squared_deviations(A: Array, mean: Array) -> Array:
 class Workers:
     """Blocks of consecutive rows on the workers of a client.
 
-    Sums over blocks are added on the client in the order of the blocks, in double precision: they do not
-    depend on the number of workers, nor on which of them finishes first.
+    Sums over blocks are added in the order of the blocks and in double precision, so that they do not depend
+    on the number of workers, nor on the order in which they finish.
     """
 
     def __init__(self, client: Any, lengths: Sequence[int]) -> None:
@@ -222,13 +225,13 @@ class Workers:
         self.anchor: list[Any] = []  # the pieces of X: tasks without an input run next to them
 
     def total(self, function: Callable[..., Any], *args: Any, also: Rows | None = None) -> Any:
-        """Σ function(blocks of args); the tasks persist ``also``, too."""
+        """Σ function(blocks of args); the tasks also persist ``also``."""
         return add_up(self.each(function, *args, also=also, summed=True))
 
     def each(
         self, function: Callable[..., Any], *args: Any, also: Rows | None = None, summed: bool = False
     ) -> list[Any]:
-        """``function`` of every block, or sums of it; matrices to be persisted are computed with it."""
+        """``function`` of every block, or sums of it; the same tasks compute matrices to be persisted."""
         recipe = Recipe()
         wanted = Step(function, tuple(recipe.argument(arg) for arg in args))
         if also is not None:
@@ -253,10 +256,10 @@ class Workers:
     def run_on_blocks(
         self, program: Program, inputs: list[Any], own: list[Any], *, keep: bool, summed: bool
     ) -> tuple[list[Any], list[Any]]:
-        """One task per block, and one to fetch its results where it leaves something behind.
+        """Run one task per block, and one to fetch its results if something is kept on the worker.
 
-        Sums over many blocks are added on the workers first, in a tree that depends on their number alone.
-        Returns futures of the pieces and the results themselves.
+        Sums over many blocks are first added on the workers, in a tree that depends only on their number.
+        Returns futures of the pieces, and the results.
         """
         import dask
 
@@ -286,7 +289,7 @@ class Recipe:
         self.nodes: list[Node] = []
         self.steps: list[Step] = []
         self.places: dict[int, int] = {}  # of a node, by its id
-        self.long: list[Array] = []  # arrays with a row for each of X: every block gets its own
+        self.long: list[Array] = []  # arrays with a row for each row of X: every block gets its own
 
     def argument(self, arg: Any) -> Any:
         """What stands for an argument in the program."""
@@ -302,7 +305,7 @@ class Recipe:
         return Own(len(self.long))
 
     def kept(self) -> list[Node]:
-        """The nodes to persist: not those that others to persist are computed from."""
+        """The nodes to persist, except those from which other nodes to persist are computed."""
         ends = [node for node in self.nodes if node.keep]
         inner = {id(rows.node) for end in ends for rows in _ancestors(end)}
         return [node for node in ends if id(node) not in inner]
@@ -365,7 +368,7 @@ BOUNDS = Own(0)
 
 
 class Step(NamedTuple):
-    """One call. Its arguments are matrices of the program, values of the block, or the same for all."""
+    """One call. Its arguments are matrices of the program, values of the block, or constants."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -403,10 +406,10 @@ def run(program: Program, own: tuple[Any, ...], *pieces: Piece) -> Piece:
 
 
 def align(value: Any) -> Any:
-    """The value with aligned arrays: an array received from another process can begin at any byte.
+    """Copy unaligned arrays, which may be received from other processes.
 
-    NumPy copies an unaligned factor of a product, and its sums then differ in the last bit from those of the
-    same array on the worker that made it.
+    NumPy copies unaligned factors of a product, and its sums then differ in the last bit from those of the
+    same array on the worker that computed it.
     """
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
@@ -420,7 +423,7 @@ def align(value: Any) -> Any:
 
 
 def results_of(piece: Piece) -> tuple[Any, ...]:
-    """The small results alone, for the client to fetch."""
+    """The small results of a task, which the client fetches."""
     return piece[1]
 
 

@@ -1,6 +1,6 @@
 """Files that hold a matrix: `read_matrix` picks the reader by the extension; `normalize` prepares counts.
 
-Libraries that only one format needs are imported by its reader, when it runs.
+Libraries for a single format are imported when its reader runs.
 """
 
 from autonmf.io.files import EXTENSIONS, read_matrix

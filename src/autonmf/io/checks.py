@@ -1,6 +1,7 @@
 """Checks before anything is allocated: memory, the variables of a file, the indices of sparse matrices.
 
-A header of a few bytes can declare any size, and compiled code trusts the indices of a sparse matrix.
+They are needed because a header of a few bytes can declare any size, and because compiled code does not check
+the indices of a sparse matrix.
 """
 
 from __future__ import annotations
@@ -16,32 +17,29 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.io.table import ReadError
+from autonmf.io.table import ReadError, list_names
 
 KEEP_IN_FILE = 1 << 28
-"""Bytes above which an array stays in its file and is read when it is used."""
+"""Arrays with more bytes stay in their file and are read when they are used."""
 
 EXPANSION = 1000
-"""Bytes in memory per byte of a file above which it is refused, if it needs more than `KEEP_IN_FILE`."""
+"""A file that needs more than `KEEP_IN_FILE` is refused if it expands to more bytes per byte than this."""
 
 NUMBERS = "biufc"
 """Kinds of dtypes that hold numbers."""
 
-MAX_LISTED = 12
-"""Variables that a message names at most."""
-
 
 def get_memory(groups: Path = Path("/sys/fs/cgroup"), of: Path = Path("/proc/self/cgroup")) -> int | None:
-    """Bytes that this process can still allocate, None where the system does not say.
+    """Bytes that this process can still allocate; None if the system does not tell.
 
-    The least of what the computer has available and of what is left in each control group of the process
-    (``of`` names them, version 1 or 2), which limit containers and batch jobs.
+    The minimum of the available memory of the computer and of what is left in each control group of the
+    process (version 1 or 2, listed in the file ``of``), which limit containers and batch jobs.
     """
     return min([*_find_available(), *_find_left(groups, of)], default=None)
 
 
 def _find_available() -> Iterator[int]:
-    """What the computer has available, or all of its memory where it does not say."""
+    """The available memory of the computer or, if it is unknown, all of its memory."""
     with suppress(OSError, ValueError, KeyError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         yield 1024 * int(dict(line.split(":") for line in lines)["MemAvailable"].split()[0])
@@ -51,7 +49,7 @@ def _find_available() -> Iterator[int]:
 
 
 def _find_left(groups: Path, of: Path) -> Iterator[int]:
-    """What is left below the limit of each control group that has one; cached files can be dropped."""
+    """What is left below the limit of each control group; cached files are not counted as used."""
     lines = []
     with suppress(OSError):
         lines = of.read_text(encoding="utf-8").splitlines()
@@ -71,12 +69,7 @@ def _find_left(groups: Path, of: Path) -> Iterator[int]:
                 break
 
 
-def check_memory(file: Path, shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Refuse an array of this shape if it cannot fit into memory."""
-    check_room(file, (shape, itemsize))
-
-
-def check_room(file: Path, *arrays: tuple[tuple[int, ...], int]) -> None:
+def check_memory(file: Path, *arrays: tuple[tuple[int, ...], int]) -> None:
     """Refuse arrays of these shapes and item sizes if they cannot fit into memory together."""
     needed, memory = sum(prod(map(int, shape)) * itemsize for shape, itemsize in arrays), get_memory()
     check_expansion(file, needed)
@@ -89,9 +82,9 @@ def check_room(file: Path, *arrays: tuple[tuple[int, ...], int]) -> None:
 
 
 def check_expansion(file: Path, needed: int) -> None:
-    """Refuse a small file that takes much memory, however much there is.
+    """Refuse a small file that would take much memory, even if there is enough.
 
-    It declares arrays that it does not hold, or was zipped to expand beyond what measurements do.
+    Such a file declares arrays that it does not hold, or compresses far better than measurements do.
     """
     if needed > KEEP_IN_FILE and file.is_file() and needed > EXPANSION * file.stat().st_size:
         raise ReadError(
@@ -102,7 +95,7 @@ def check_expansion(file: Path, needed: int) -> None:
 
 
 def check_matrix(file: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuse what is no matrix of numbers."""
+    """Refuse an array that is not a matrix of numbers."""
     if len(shape) != 2:
         raise ReadError(
             f"{file} has {len(shape)} dimension(s), shape {' x '.join(map(str, shape)) or '()'}; a matrix "
@@ -136,7 +129,7 @@ def _format_size(n_bytes: int) -> str:
 
 @dataclass(frozen=True)
 class Variable:
-    """What is known about a variable before it is read."""
+    """The description of a variable that has not been read yet."""
 
     name: str
     shape: tuple[int, ...]
@@ -158,14 +151,12 @@ def describe_array(name: str, array: Any) -> Variable:
 
 
 def choose_variable(file: Path, variables: list[Variable], wanted: str | None) -> Variable:
-    """Find the variable of that name, or else the only matrix.
+    """Find the variable ``wanted`` or, without a name, the only matrix.
 
-    Vectors and scalars are considered only if there is nothing larger: MATLAB stores every number as a
+    Vectors and scalars are considered only if there is no other matrix, since MATLAB stores every number as a
     matrix.
     """
-    shown = ", ".join(map(str, variables[:MAX_LISTED]))
-    more = f" and {len(variables) - MAX_LISTED} more" if len(variables) > MAX_LISTED else ""
-    content = f"it holds {shown or 'nothing'}{more}"
+    content = f"it holds {list_names(variables) if variables else 'nothing'}"
     if wanted is not None:
         found = next((variable for variable in variables if variable.name == wanted), None)
         if found is None:
@@ -183,11 +174,10 @@ def choose_variable(file: Path, variables: list[Variable], wanted: str | None) -
 
 
 def note_others(taken: str, others: list[str]) -> tuple[str, ...]:
-    """Say which of several matrices was taken; nothing if there is only one."""
+    """A note on which of several matrices was taken; none if there is only one."""
     if not others:
         return ()
-    more = ", ..." if len(others) > MAX_LISTED else ""
-    return (f"The matrix is the {taken}; --var NAME takes another: {', '.join(others[:MAX_LISTED])}{more}.",)
+    return (f"The matrix is the {taken}; --var NAME takes another: {list_names(others)}.",)
 
 
 def make_compressed(
@@ -197,7 +187,7 @@ def make_compressed(
     from scipy import sparse
 
     kind = sparse.csc_matrix if by_columns else sparse.csr_matrix
-    # MATLAB and h5py hand out unsigned indices, which SciPy would copy to 64 bits.
+    # MATLAB and h5py return unsigned indices, which SciPy would copy to 64 bits.
     indices, indptr = (np.asarray(part).astype(np.int64, copy=False) for part in (indices, indptr))
     X = kind((values, indices, indptr), shape=shape)
     _check_indices(X)
@@ -217,7 +207,7 @@ def make_coordinates(file: Path, i: Array, j: Array, values: Array, shape: tuple
         min(rows.min(), columns.min()) >= 0 and rows.max() < shape[0] and columns.max() < shape[1]
     ):
         raise ValueError(f"an entry lies outside the {shape[0]} x {shape[1]} matrix")
-    check_room(file, ((shape[0] + 1,), 8), ((len(values),), 16))  # CSR has an index also for empty rows
+    check_memory(file, ((shape[0] + 1,), 8), ((len(values),), 16))  # CSR has an index also for empty rows
     return sparse.coo_matrix((values, (rows, columns)), shape=shape).tocsr()
 
 
@@ -226,13 +216,13 @@ def check_sparse(file: Path, X: Any) -> Any:
     if not hasattr(X, "tocsr") or X.ndim != 2:
         return X
     if X.format not in ("csr", "csc"):
-        check_memory(file, (X.shape[0] + 1,))
+        check_memory(file, ((X.shape[0] + 1,), 8))
         X = X.tocsr()
     _check_indices(X)
     return X
 
 
 def _check_indices(X: Any) -> None:
-    if (X.indptr[1:] < X.indptr[:-1]).any():  # which SciPy overlooks if the last one is zero
+    if (X.indptr[1:] < X.indptr[:-1]).any():  # not found by SciPy if the last one is zero
         raise ValueError("its index pointers decrease")
     X.check_format(full_check=True)

@@ -1,4 +1,4 @@
-"""`read_matrix`: the reader that a file's extension, or the first bytes of a stream, ask for."""
+"""`read_matrix`: chooses the reader by the extension of a file, or by the first bytes of a stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READERS = {
     ".parquet": "parquet.read", ".h5ad": "hdf5.read_h5ad", ".h5": "hdf5.read_hdf5",
     ".hdf5": "hdf5.read_hdf5", ".zarr": "zarr_folders.read", _FOLDER: "matrix_market.read_folder",
 }  # fmt: skip
-"""Module and function by extension; a module is imported when it is needed."""
+"""Module and function by extension; modules are imported when needed."""
 
 _ELSEWHERE = {
     ".xlsx": "an Excel file: save the sheet as CSV (File > Save As)",
@@ -32,7 +32,7 @@ _ELSEWHERE = {
     ".loom": "a loom file: in Python, anndata.read_loom(file).write_h5ad(name)",
     ".rds": "an R file: in R, write.csv(x, name)",
 }
-"""Kinds of files that are not read, and what to do instead."""
+"""Kinds of files that cannot be read, and what to do instead."""
 
 _TEXT = (".csv", ".tsv", ".txt")
 _GZIPPED = (*_TEXT, ".mtx")
@@ -52,10 +52,10 @@ _MAGIC = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", (".h5ad", ".mat", ".h5", ".hdf5")),
     (b"PAR1\x15", "a Parquet file", (".parquet",)),
 )
-"""First bytes, kind and extensions of files."""
+"""First bytes, kinds and extensions of files."""
 
 _N_MAGIC = 64
-"""Number of bytes that are enough to recognise a file."""
+"""Number of bytes by which a file is recognised."""
 
 
 def read_matrix(
@@ -116,7 +116,7 @@ def read_matrix(
 
 
 def _read_stream(stream: IO[bytes], options: dict[str, Any]) -> Table:
-    """Read a stream by way of a file, since most formats need to seek."""
+    """Read a stream from a temporary copy, since most formats need to seek."""
     with TemporaryDirectory(prefix="autonmf-") as folder:
         start = stream.read(_N_MAGIC)
         extension = next((names[0] for magic, _, names in _MAGIC if start.startswith(magic)), ".txt")
@@ -143,14 +143,14 @@ def _read_file(file: Path, options: dict[str, Any]) -> Table:
     module, name = _READERS[extension].split(".")
     reader: Callable[..., Table] = getattr(import_module(f"autonmf.io.{module}"), name)
     table = reader(file, **options)
-    checks = import_module("autonmf.io.checks")  # with NumPy, which the help does not need
+    checks = import_module("autonmf.io.checks")  # it imports NumPy, which --help does not need
     checks.check_matrix(file, table.X.shape, table.X.dtype)
     repeated = (*_note_repeated(table.row_names, "row"), *_note_repeated(table.column_names, "column"))
     return replace(table, notes=(*table.notes, *repeated)) if repeated else table
 
 
 def _note_repeated(names: list[str] | None, noun: str) -> Iterator[str]:
-    """Say that names are not unique: they are kept, but a reader cannot tell the lines apart."""
+    """A note if names are not unique; they are kept."""
     several = [name for name, number in Counter(names or ()).items() if number > 1]
     if several:
         many = f"{len(several)} {noun} names occur" if len(several) > 1 else f"One {noun} name occurs"
@@ -158,7 +158,7 @@ def _note_repeated(names: list[str] | None, noun: str) -> Iterator[str]:
 
 
 def _find_extension(file: Path) -> str:
-    """Find the extension that decides, in lower case and without .gz."""
+    """Find the extension by which the reader is chosen, in lower case and without .gz."""
     name = file.name.lower()
     if os.path.isdir(file) and not name.endswith(".zarr"):
         return _FOLDER
@@ -173,7 +173,7 @@ def _find_extension(file: Path) -> str:
 
 
 def _check_start(file: Path, extension: str) -> None:
-    """Refuse a file that cannot be read, is empty, or begins like one of another kind."""
+    """Refuse a file that cannot be opened, is empty, or has the first bytes of another kind."""
     try:
         with file.open("rb") as stream:
             start = stream.read(_N_MAGIC)
@@ -183,7 +183,7 @@ def _check_start(file: Path, extension: str) -> None:
         raise ReadError(f"cannot open {file}: {error.strerror or error}") from error
     if not start:
         raise ReadError(f"{file} is empty (0 bytes)")
-    if start[30:].startswith(b"[Content_Types].xml"):  # a zip archive that begins like those of Office
+    if start[30:].startswith(b"[Content_Types].xml"):  # the first entry of Office files
         raise ReadError(f"{file} is {_ELSEWHERE['.xlsx']}")
     for magic, kind, extensions in _MAGIC:
         if start.startswith(magic) and extension not in extensions:

@@ -1,7 +1,7 @@
 """HDF5 (.h5, .hdf5, AnnData's .h5ad) through h5py; large matrices stay in their file.
 
-Only what lies in the file itself is read, and nothing but HDF5 decodes it: links, external and virtual
-datasets can name any file of the computer, and filters beyond those of HDF5 are plugins.
+Only data in the file itself are read, and only with the filters of HDF5 and h5py: links, external and virtual
+datasets can name any file of the computer, and other filters are plugins.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from autonmf.io.checks import (
     NUMBERS,
     check_matrix,
     check_memory,
-    check_room,
     choose_variable,
     describe_array,
     is_small,
     make_compressed,
     note_others,
 )
-from autonmf.io.table import ReadError, Table, explain_errors, import_optional
+from autonmf.io.table import ReadError, Table, explain_errors, import_optional, list_names
 
 PARTS = ("data", "indices", "indptr")
 """Arrays of a compressed sparse matrix."""
 
 FILTERS = (1, 2, 3, 4, 5, 6, 32000)
-"""Those of HDF5 (deflate, shuffle, fletcher32, szip, nbit, scaleoffset) and that of h5py (lzf)."""
+"""Filters of HDF5 (deflate, shuffle, fletcher32, szip, nbit, scaleoffset) and of h5py (lzf)."""
 
 
 class InFile(Stored):
-    """An HDF5 or zarr array as a matrix; its file stays open as long as this object exists.
+    """An HDF5 or zarr array as a matrix, or its transpose, which is read by columns.
 
-    The transpose of an array is read by columns.
+    The file stays open as long as this object exists.
     """
 
     ndim = 2
@@ -51,7 +50,7 @@ class InFile(Stored):
 
     @property
     def T(self) -> InFile:
-        """The transpose, in the file as well."""
+        """The transpose, which stays in the file."""
         return InFile(self.file, self.source, transposed=not self.by_columns)
 
     def read(self, lines: slice) -> Any:
@@ -65,7 +64,7 @@ class InFile(Stored):
         return np.asarray(self.source[columns, rows]).T if self.by_columns else np.asarray(self.source[key])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        check_memory(self.file, self.shape, self.dtype.itemsize)
+        check_memory(self.file, (self.shape, self.dtype.itemsize))
         whole = np.ascontiguousarray(self[:, :])
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
@@ -84,7 +83,7 @@ def is_group(item: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Convert a name, which HDF5 may hand out as bytes."""
+    """Convert a name to a string; h5py may return bytes."""
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
@@ -105,7 +104,7 @@ def get_item(file: Path, group: Any, name: str) -> Any:
 
 
 def check_source(file: Path, array: Any) -> None:
-    """Refuse an array that is not all in this file, or that needs more than HDF5 to be decoded."""
+    """Refuse an array that is partly in other files, or that needs a plugin to be decoded."""
     name = f"{array.name} in {file}"
     if array.external or array.is_virtual:
         raise ReadError(f"{name} refers to other files, which are not read. Copy the data into this file.")
@@ -119,17 +118,17 @@ def check_source(file: Path, array: Any) -> None:
 
 
 def get_size(array: Any) -> tuple[tuple[int, ...], int]:
-    """Shape and item size of what reading an array needs: a chunk may be larger than all of it."""
+    """Shape and item size of the memory needed to read an array; a chunk may be larger than the array."""
     return max(tuple(array.shape), tuple(array.chunks or ()), key=prod), array.dtype.itemsize
 
 
 def load_arrays(file: Path, *arrays: Any) -> list[Any]:
-    """Load arrays of numbers, whose declared sizes may exceed that of the file."""
+    """Load arrays of numbers after checking their declared sizes, which may exceed that of the file."""
     for array in arrays:
         check_source(file, array)
         if array.dtype.kind not in NUMBERS:
             raise ReadError(f"{array.name} in {file} holds {array.dtype} entries, not numbers. Save numbers.")
-    check_room(file, *map(get_size, arrays))
+    check_memory(file, *map(get_size, arrays))
     return [array[...] for array in arrays]
 
 
@@ -162,7 +161,7 @@ def read_hdf5(file: Path, variable: str | None = None) -> Table:
 
 
 PARTS_OF_10X = {f"matrix/{name}" for name in ("barcodes", "data", "indices", "indptr", "shape")}
-"""What a file of 10x Genomics holds, whose name may be filtered_feature_bc_matrix.h5."""
+"""The contents of a file of 10x Genomics such as filtered_feature_bc_matrix.h5."""
 
 
 def _load_10x(file: Path, group: Any) -> Table:
@@ -171,7 +170,7 @@ def _load_10x(file: Path, group: Any) -> Table:
     parts = [get_item(file, group, name) for name in PARTS]
     lengths = {"barcodes": n, "features/name": m}
     names = [_find_names(file, get_item(file, group, name), length) for name, length in lengths.items()]
-    check_room(file, *(get_size(array) for array in (*parts, *names) if array is not None))
+    check_memory(file, *(get_size(array) for array in (*parts, *names) if array is not None))
     values, indices, indptr = load_arrays(file, *parts)
     X = make_compressed(values, indices, indptr, (n, m), by_columns=False)
     cells, genes = map(_load_names, names)
@@ -206,7 +205,7 @@ def read_h5ad(file: Path, variable: str | None = None, annotations: Sequence[str
         names = [_find_names(file, *pair) for pair in zip(frames, (n, m), strict=True)]
         parts = [get_item(file, matrix, name) for name in PARTS] if is_group(matrix) else [matrix]
         in_memory = parts if is_group(matrix) or is_small(matrix) else []
-        check_room(file, *(get_size(array) for array in (*in_memory, *names) if array is not None))
+        check_memory(file, *(get_size(array) for array in (*in_memory, *names) if array is not None))
         if is_group(matrix):
             values, indices, indptr = load_arrays(file, *parts)
             by_columns = _get_format(matrix).startswith("csc")
@@ -222,7 +221,7 @@ def _load_annotation(file: Path, frame: Any, name: str) -> list[str]:
     """Load a column of obs as text."""
     column = get_item(file, frame, name)
     if column is None:
-        known = ", ".join(sorted(frame)) if is_group(frame) else "none"
+        known = list_names(sorted(frame) if is_group(frame) else ())
         raise ReadError(f"{file} has no column {name!r} in obs; its columns: {known}")
     if is_group(column) and "codes" in column:
         names = _load_column(file, get_item(file, column, "categories"))
@@ -236,7 +235,7 @@ def _load_column(file: Path, column: Any) -> list[str]:
     found = None if column is None or column.ndim != 1 else _find_names(file, column, len(column))
     if found is None:
         raise ReadError(f"{file}: an annotation holds neither text nor numbers. Leave it out.")
-    check_room(file, get_size(found))
+    check_memory(file, get_size(found))
     return _load_names(found) or []
 
 
@@ -259,7 +258,7 @@ def _get_format(group: Any) -> str:
 
 
 def _find_names(file: Path, frame: Any, length: int) -> Any:
-    """Find the index of a stored data frame; None where it is missing or stored in an unknown way."""
+    """Find the index of a stored data frame; None if it is missing or of an unknown type."""
     column = frame
     if is_group(frame):
         column = get_item(file, frame, as_text(frame.attrs.get("_index", "_index")))

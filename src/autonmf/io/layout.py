@@ -1,7 +1,7 @@
-"""How a text file is laid out: its separator, its header, its column of row names.
+"""The layout of a text file: its separator, its header, its column of row names.
 
-A first line of numbers may name the columns (wavelengths, energies, times) or be data; where that is unclear,
-the layout comes with a warning to the user.
+A first line of numbers may be column names (wavelengths, energies, times) or data. If that is unclear, the
+user is told (`list_doubts`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from autonmf.io.table import ReadError
+from autonmf.io.table import ReadError, list_names
 
 SEPARATORS = "\t;,| "
-"""In order of preference, if several leave equally many numbers."""
+"""In order of preference, if several give equally many numbers."""
 
 DECIMAL_COMMA = ";"
 """The separator with which a comma is a decimal comma."""
@@ -29,16 +29,16 @@ MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "?"}
 """Cells that stand for a missing number, in lower case."""
 
 COUNTERS = ("id", "index", "unnamed: 0")
-"""Headings, in lower case, of columns that name the rows if they count them."""
+"""Headings, in lower case, of columns that are row names if they number the rows."""
 
 ENOUGH = 5
-"""Fewer numbers may be monotone by chance."""
+"""Minimum length of a monotone sequence that is unlikely to be monotone by chance."""
 
 EVEN = 1e-3
-"""Relative difference below which steps count as equal: axes are rounded when they are written."""
+"""Steps are equal if they differ by less than this fraction, since axes are rounded in files."""
 
 MOSTLY = 0.9
-"""Fraction of steps in one direction above which a row of data looks like an axis itself."""
+"""A row of data looks like an axis if more than this fraction of its steps are in one direction."""
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,'’ \u00a0\u202f])\d{3}(\1\d{3})*((?!\1)[.,]\d*)?")
 """A number with a separator between thousands, such as 1,234.5, 1.234,5 or 1 234."""
@@ -69,7 +69,7 @@ def parse_number(cell: str, separator: str) -> float | None:
 
 
 def has_thousands(cell: str) -> bool:
-    """Whether a cell is a number with separators between thousands: neither read nor a name."""
+    """Whether a cell is a number with separators between thousands, which is neither parsed nor a name."""
     return _THOUSANDS.fullmatch(cell.strip()) is not None
 
 
@@ -94,7 +94,7 @@ def split_lines(lines: Iterable[str], separator: str) -> Iterator[Row]:
 
 
 def find_separator(lines: list[str]) -> str:
-    """Find the separator that leaves most numbers and least text."""
+    """Find the separator that gives most numbers and least text."""
 
     def score(separator: str) -> int:
         cells = [cell for line in lines for cell in _split_loosely(line, separator)]
@@ -121,9 +121,9 @@ def _split_loosely(line: str, separator: str) -> list[str]:
 def set_aside(
     file: Path, rows: list[list[str]], annotations: Sequence[str]
 ) -> tuple[dict[str, int], list[list[str]]]:
-    """The places of annotation columns in a line, and the first rows of a file without them.
+    """Find the positions of annotation columns, and remove these from the first rows of a file.
 
-    Each is the name of a column, its number from 1, or a range of numbers such as 2-4.
+    Each annotation is the name of a column, its number from 1, or a range of numbers such as 2-4.
     """
     if not annotations:
         return {}, rows
@@ -141,7 +141,7 @@ def set_aside(
         elif wanted in names:
             found[wanted] = names.index(wanted) + shift
         else:
-            listed = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+            listed = list_names(map(repr, names))
             raise ReadError(f"{file} has no column {wanted!r}; its first line holds {listed}")
     at_top = [place - shift for place in found.values() if place >= shift]
     return found, [
@@ -151,7 +151,7 @@ def set_aside(
 
 
 def without(cells: list[str], places: Iterable[int]) -> list[str]:
-    """The cells at other places."""
+    """The cells at all other positions."""
     left_out = set(places)
     return [cell for place, cell in enumerate(cells) if place not in left_out] if left_out else cells
 
@@ -165,7 +165,7 @@ Heading: TypeAlias = Literal["data", "unclear", "names"]
 
 @dataclass(frozen=True)
 class Layout:
-    """What each line of a text file holds."""
+    """The layout of each line of a text file."""
 
     separator: str
     width: int  # cells per line, with a row name and without a trailing separator
@@ -173,7 +173,7 @@ class Layout:
     labelled: bool  # the first cell of each line is a row name
     trailing: bool  # lines end with a separator
     above: int  # non-empty lines before the first line of numbers
-    heading: Heading | None = None  # what the first line is by its numbers, if nothing else decides
+    heading: Heading | None = None  # how its numbers classify the first line, if that was needed
 
     def __str__(self) -> str:
         separators = {"\t": "tabs", " ": "spaces"}
@@ -200,7 +200,7 @@ def find_layout(
         width -= 1
         top = top[:width]
     first_column = [cells[0] for cells in body or [top]]
-    # A majority of names are row names; fewer are slips among numbers.
+    # If most cells are names, these are row names; otherwise they are errors among numbers.
     mostly_names = 2 * sum(is_name(cell, separator) for cell in first_column) > len(first_column)
     named = any(is_name(cell, separator) for cell in top)
     counted = len(body) > 1 and _counts([parse_number(cells[0], separator) for cells in body])
@@ -233,7 +233,7 @@ def find_layout(
 def list_doubts(
     rows: list[list[str]], layout: Layout, header: bool | None, labels: bool | None
 ) -> Iterator[str]:
-    """Say what the user should check, since numbers can be names, unless it was given."""
+    """Sentences on choices that the user should check, unless they were given: numbers can be names."""
     if header is None and layout.heading == "names" and layout.header:
         first, last = layout.header[0], layout.header[-1]
         yield (
@@ -255,8 +255,8 @@ def list_doubts(
 def classify_heading(first: Line, rest: Sequence[Line]) -> Heading:
     """Classify the first line by how it differs from the rest.
 
-    Names increase or decrease throughout. They are evenly spaced, or their range lies apart from that of the
-    numbers below, which do not rise or fall like them. A line that only rises or falls is unclear.
+    Names increase or decrease throughout. In addition they are evenly spaced, or outside the range of the
+    numbers below, which are not monotone. A line that is only monotone is unclear.
     """
     numbers = [value for value in first if value is not None and isfinite(value)]
     below = [value for line in rest for value in line if value is not None and isfinite(value)]
@@ -290,14 +290,14 @@ def _is_even(line: Line) -> bool:
 
 
 def _is_over_labels(top: list[str], counted: bool, separator: str) -> bool:
-    """Whether the first cell stands over row names: an empty one before names, or a counter's heading."""
+    """Whether the first cell is above row names: an empty cell, or the heading of a counter."""
     if is_empty(top[0]):
         return any(is_name(cell, separator) for cell in top) or not any(map(is_empty, top[1:]))
     return counted and top[0].strip().lower() in COUNTERS
 
 
 def _is_corner(cell: str, labels: Sequence[str]) -> bool:
-    """Whether the first cell stands over a column of row names rather than being one of them."""
+    """Whether the first cell is the heading of the row names rather than one of them."""
 
     def without_numbers(name: str) -> str:
         return re.sub(r"[\d.,]+", "0", name.strip())
@@ -306,7 +306,7 @@ def _is_corner(cell: str, labels: Sequence[str]) -> bool:
 
 
 def _begins_empty(rows: list[list[str]], layout: Layout, column: Line) -> bool:
-    """Whether an empty first cell alone made names of a line and a column that hold other numbers."""
+    """Whether a line and a column of numbers are read as names only because the first cell is empty."""
     top = rows[layout.above - 1] if layout.above and layout.header is not None else [""]
     plain = len(top) > 1 and is_empty(top[0]) and not any(is_name(cell, layout.separator) for cell in top)
     return plain and not _counts(column) and None not in column
@@ -318,7 +318,7 @@ def _counts(cells: Line) -> bool:
 
 
 def _usual_width(rows: list[list[str]], preferred: int = 0) -> int:
-    """The most frequent number of cells; of equally frequent ones the preferred."""
+    """The most frequent number of cells; ``preferred`` if it is equally frequent."""
     counts = Counter(map(len, rows))
     return max(counts, key=lambda width: (counts[width], width == preferred))
 

@@ -1,9 +1,9 @@
 """MATLAB's .mat: versions 4 to 7 by hand, version 7.3 (HDF5) through h5py.
 
 Not through `scipy.io.loadmat`, which is unsafe on damaged files: as of SciPy 1.17 it ends the whole program
-(segmentation fault) when a type in a version 5 file is not one it knows, since it looks the type up without a
-check (scipy/scipy#6072 was an earlier case), it allocates what a header declares before it reads, and a
-version 4 file with a negative length makes it read the same variable forever.
+(segmentation fault) at an unknown type in a version 5 file, which it looks up without a check
+(scipy/scipy#6072 was an earlier case); it allocates what a header declares before it reads; and a version 4
+file with a negative length makes it read the same variable forever.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ def _list_version_4(file: Path) -> Iterator[Found]:
 
 
 def _load_columns(file: Path, place: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    check_memory(file, shape, dtype.itemsize)
+    check_memory(file, (shape, dtype.itemsize))
     numbers = np.fromfile(file, dtype, shape[0] * shape[1], offset=place)
     return numbers.astype(dtype.newbyteorder("=")).reshape(shape, order="F")
 
 
-# Versions 5 to 7: elements within elements, each with its type and its length
+# Versions 5 to 7: nested elements, each with its type and its length
 
 MATRIX, COMPRESSED = 14, 15
 DTYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -196,7 +196,7 @@ def _load_element(file: Path, kind: int, place: int, length: int, order: str, li
             raise ValueError("a compressed element holds no matrix")
         if limit:
             return _Element(kind, unzip.decompress(unzip.unconsumed_tail, limit), order)
-        check_memory(file, (length,), 1)
+        check_memory(file, ((length,), 1))
         data = unzip.decompress(unzip.unconsumed_tail, length + 1)  # one more reaches the checksum
         if not unzip.eof or len(data) != length:
             raise EOFError
@@ -222,14 +222,14 @@ def _describe_matrix(file: Path, kind: int, place: int, length: int, order: str)
 
 
 def _read_full(file: Path, load: Callable[[], _Element], shape: tuple[int, ...], dtype: str) -> Array:
-    check_memory(file, shape, np.dtype(dtype).itemsize)
+    check_memory(file, (shape, np.dtype(dtype).itemsize))
     numbers = list(load().parts())[3].numbers()
     return numbers.astype(dtype).reshape(shape, order="F")
 
 
 def _read_sparse(file: Path, load: Callable[[], _Element], shape: tuple[int, ...], dtype: str) -> Any:
     n, m = shape
-    check_memory(file, (m + 1,))
+    check_memory(file, ((m + 1,), 8))
     _, _, _, rows_part, ends_part, values_part, *_ = load().parts()
     rows, ends = rows_part.numbers(), ends_part.numbers()
     count = int(ends[-1]) if len(ends) else 0

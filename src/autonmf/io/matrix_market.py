@@ -1,7 +1,7 @@
 """Matrix Market's .mtx, sparse (coordinate) or dense (array), with NumPy's parser of numbers.
 
 Not through `scipy.io.mmread`: as of SciPy 1.17 it ends the whole program (segmentation fault) at a number
-that it cannot parse, as in many damaged files and in those that `mmwrite` itself writes with 22 digits
+that it cannot parse, as in many damaged files and in those that `mmwrite` writes with 22 digits
 (scipy/scipy#19949), and it allocates what the header declares before it reads.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.io.checks import check_memory, check_room, make_coordinates
+from autonmf.io.checks import check_memory, make_coordinates
 from autonmf.io.table import ReadError, Table, explain_errors
 from autonmf.io.text import MOST_ZIPPED, open_bytes, read_chunks
 
@@ -68,12 +68,12 @@ def read_folder(folder: Path) -> Table:
 
 
 def find_beside(folder: Path, name: str) -> Path | None:
-    """A file of that name in a folder, zipped or not."""
+    """Find a file in a folder, compressed or not."""
     return next((file for end in ("", ".gz") if (file := folder / f"{name}{end}").is_file()), None)
 
 
 def _read_column(file: Path, index: int) -> list[str]:
-    """A column of names of a table without a header; the last one if there are fewer."""
+    """Read a column of names of a table without a header; the last column if there are fewer."""
     with explain_errors(file, "text"), open_bytes(file) as stream:
         lines = stream.read().decode("utf-8", "replace").splitlines()
     cells = [line.split("\t") for line in lines if line]
@@ -83,7 +83,7 @@ def _read_column(file: Path, index: int) -> list[str]:
 def _read_sparse(file: Path, lines: Iterable[str], sizes: list[int], width: int, symmetry: str) -> Any:
     """Read a line for each entry: row, column and value."""
     n, m, count = sizes
-    check_room(file, ((n + 1,), 8), ((count, width), 8))
+    check_memory(file, ((n + 1,), 8), ((count, width), 8))
     entries = _read_numbers(file, lines, count, width)
     i, j, value = entries[:, 0], entries[:, 1], entries[:, 2] if width == 3 else np.ones(count)
     if symmetry == "symmetric":
@@ -94,9 +94,9 @@ def _read_sparse(file: Path, lines: Iterable[str], sizes: list[int], width: int,
 
 
 def _read_dense(file: Path, lines: Iterable[str], sizes: list[int], symmetry: str) -> Array:
-    """Read the columns, of which symmetric matrices hold the part on and below the diagonal."""
+    """Read the columns; of symmetric matrices the part on and below the diagonal."""
     n, m = sizes
-    check_memory(file, (n, m))
+    check_memory(file, ((n, m), 8))
     if symmetry == "general":
         return _read_numbers(file, lines, n * m, 1).reshape(m, n).T
     numbers = _read_numbers(file, lines, n * (n + 1) // 2, 1)

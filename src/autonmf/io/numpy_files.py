@@ -21,7 +21,6 @@ from autonmf.io.checks import (
     Variable,
     check_matrix,
     check_memory,
-    check_room,
     check_sparse,
     choose_variable,
     make_compressed,
@@ -31,7 +30,7 @@ from autonmf.io.checks import (
 from autonmf.io.table import ReadError, Table, explain_errors
 
 MAX_HEADER = 10_000
-"""Bytes that describe an array, at most: NumPy's limit. A damaged file can declare any number."""
+"""Maximum length of a header in bytes, as in NumPy; a damaged file can declare any."""
 
 PARTS_OF_SCIPY = {"format", "shape", "data"}
 PARTS_OF_CSR = {"data", "indices", "indptr", "shape"}
@@ -66,8 +65,8 @@ def read_npz(file: Path, variable: str | None = None) -> Table:
                 return _check_header(Path(f"{name} in {file}"), stream, members[name].file_size)
 
         def check(*names: str) -> None:
-            """Check arrays that are read together, which NumPy and SciPy do not."""
-            check_room(file, *((shape, dtype.itemsize) for shape, dtype in map(look, names)))
+            """Check that arrays fit into memory together."""
+            check_memory(file, *((shape, dtype.itemsize) for shape, dtype in map(look, names)))
 
         def read(name: str) -> Array:
             with archive.open(members[name]) as stream:
@@ -108,7 +107,7 @@ def read_npz(file: Path, variable: str | None = None) -> Table:
 def read_array(file: Path, stream: IO[bytes], size: int) -> Array:
     """Read the array at the beginning of a stream of ``size`` bytes."""
     shape, dtype = _check_header(file, stream, size)
-    check_memory(file, shape, dtype.itemsize)
+    check_memory(file, (shape, dtype.itemsize))
     stream.seek(0)
     array: Array = np.lib.format.read_array(stream, allow_pickle=False)
     return array

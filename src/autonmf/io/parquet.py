@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.io.checks import check_room
-from autonmf.io.table import ReadError, Table, explain_errors, import_optional
+from autonmf.io.checks import check_memory
+from autonmf.io.table import ReadError, Table, explain_errors, import_optional, list_names
 
 
 def read(file: Path, annotations: Sequence[str] = ()) -> Table:
@@ -24,7 +24,7 @@ def read(file: Path, annotations: Sequence[str] = ()) -> Table:
         declared, schema = parquet.read_metadata(file), parquet.read_schema(file)
         unknown = [name for name in annotations if name not in schema.names]
         if unknown:
-            listed = ", ".join(map(str, schema.names[:12]))
+            listed = list_names(schema.names)
             raise ReadError(f"{file} has no column {unknown[0]!r}; its columns: {listed}")
         labels = _find_label_column(schema, annotations)
         names = [name for name in schema.names if name != labels and name not in annotations]
@@ -32,7 +32,7 @@ def read(file: Path, annotations: Sequence[str] = ()) -> Table:
         text = [name for name in names if not any(is_kind(schema.field(name).type) for is_kind in numeric)]
         if text:
             raise ReadError(
-                f"{file}: {len(text)} of {len(names)} columns hold no numbers ({', '.join(text[:8])}). "
+                f"{file}: {len(text)} of {len(names)} columns hold no numbers ({list_names(text)}). "
                 "Leave them out with --annotations NAME,..., or keep one as the first column for row labels."
             )
         texts = [name for name in (labels, *annotations) if name is not None]
@@ -42,10 +42,10 @@ def read(file: Path, annotations: Sequence[str] = ()) -> Table:
                 raise ReadError(
                     f"{file}: the annotation {name!r} holds neither text nor numbers. Leave it out."
                 )
+        # Of its parts nothing is asked: pyarrow ends the process where one contradicts itself.
         groups = map(declared.row_group, range(declared.num_row_groups))
-        parts = (group.column(index) for group in groups for index in range(group.num_columns))
-        decoded = sum(part.total_uncompressed_size for part in parts)
-        check_room(file, ((declared.num_rows, declared.num_columns), 8), ((decoded,), 1))
+        decoded = sum(max(group.total_byte_size, 0) for group in groups)
+        check_memory(file, ((declared.num_rows, declared.num_columns), 8), ((decoded,), 1))
         # Texts that repeat stay in their dictionary: a few bytes could stand for any number of long ones.
         content = parquet.read_table(file, read_dictionary=texts)
         columns = [content.column(name).cast("float64", safe=False).to_numpy() for name in names]

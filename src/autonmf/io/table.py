@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -25,7 +25,7 @@ class Table:
     doubts : tuple of str
         Which of these choices may be wrong, and how to change them.
     annotations : dict of str to list of str
-        Columns that describe the rows, by name, where they were asked for.
+        The requested columns that describe the rows, by name.
     """
 
     X: Any
@@ -41,6 +41,17 @@ class Table:
         return Table(self.X.T, self.column_names, self.row_names, self.notes, self.doubts)
 
 
+MAX_LISTED = 12
+"""Maximum number of names that a message lists."""
+
+
+def list_names(names: Iterable[object]) -> str:
+    """The first names in one line, and how many more there are; "none" if there is none."""
+    texts = list(map(str, names))
+    more = f" and {len(texts) - MAX_LISTED} more" if len(texts) > MAX_LISTED else ""
+    return ", ".join(texts[:MAX_LISTED]) + more or "none"
+
+
 class ReadError(ValueError):
     """A file cannot be read as a matrix; the message says why and what to do, in one line."""
 
@@ -49,8 +60,8 @@ class ReadError(ValueError):
 def explain_errors(file: Path, kind: str) -> Iterator[None]:
     """Turn any error of a parser into a `ReadError` that names the file.
 
-    On damaged files parsers raise anything from KeyError to zlib.error, so that no list of exceptions would
-    be complete. Running out of memory is not the file's fault and passes through.
+    On damaged files parsers may raise any exception, from KeyError to zlib.error. A MemoryError does not mean
+    that the file is damaged and is not caught.
     """
     try:
         yield

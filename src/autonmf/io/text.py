@@ -1,9 +1,9 @@
-"""Numbers in text: .csv, .tsv and .txt, unzipped where needed.
+"""Numbers in text: .csv, .tsv and .txt, also compressed by gzip.
 
 The layout is found from the first lines. The lines below are parsed in chunks by pyarrow, if it is installed,
-as long as they are plain: numbers, row names, missing cells. From the first chunk that is not, such as one
-with quoted numbers or lines of different lengths, they are parsed cell by cell. The results are the same;
-this is slower, and its errors name line and column.
+as long as they are plain: numbers, row names, missing cells. From the first chunk that is not, for example
+with quoted numbers or lines of different lengths, they are parsed cell by cell, which is slower. The results
+are the same, and errors name the line and the column.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from autonmf._types import Array
 from autonmf.io import layout as cells_of
 from autonmf.io.checks import check_expansion, check_memory
 from autonmf.io.layout import DECIMAL_COMMA, Layout, Row, parse_number
-from autonmf.io.table import ReadError, Table, explain_errors
+from autonmf.io.table import ReadError, Table, explain_errors, list_names
 
 SAMPLE_LINES = 100
 SAMPLE_CHARACTERS = 200_000
 SAMPLE_CELLS = 100_000
-"""How much of a file is read to find its layout."""
+"""Limits on the part of a file that is read to find its layout."""
 
 MAX_LINE = 200_000_000
-"""Characters per line; one with more is not a table but, say, a small file that unzips to a large one."""
+"""Maximum number of characters per line; a file with a longer line is not a table."""
 
 CHUNK = 1 << 22
 """Characters that are parsed at a time."""
@@ -47,10 +47,10 @@ SPELLINGS = sorted(
 """Cells that stand for a missing number."""
 
 MOST_ZIPPED = 1032
-"""How many bytes a byte of a gzip file can stand for."""
+"""Maximum compression ratio of gzip."""
 
 ARROW_FROM = 1 << 19
-"""Characters of a chunk below which the import of pyarrow would take longer than parsing it cell by cell."""
+"""Minimum number of characters for pyarrow: below, importing it takes longer than parsing cell by cell."""
 
 T = TypeVar("T")
 
@@ -102,10 +102,10 @@ def read(
 
 
 def read_annotation(file: Path, column: str, row_names: Sequence[str] | None, n_rows: int) -> list[str]:
-    """Read a column of a text table about the rows of a matrix; empty text where it has none.
+    """Read a column of a text table that describes the rows of a matrix; empty text for rows without a line.
 
-    Names of rows are in its first column; where the matrix has none, the table must have a line for each of
-    its rows, in order.
+    The first column holds the names of the rows. For a matrix without names, the table must have a line for
+    each of its rows, in order.
     """
     if not file.is_file():
         raise ReadError(f"{file} does not exist" if not file.exists() else f"{file} is a folder")
@@ -114,7 +114,7 @@ def read_annotation(file: Path, column: str, row_names: Sequence[str] | None, n_
     separator = max(cells_of.SEPARATORS, key=lambda each: lines[0].count(each) if lines else 0)
     rows = [[cell.strip() for cell in cells] for _, cells in _split_lines(file, lines, separator)]
     if not rows or column not in rows[0]:
-        listed = ", ".join(map(repr, rows[0][:12])) if rows else "none"
+        listed = list_names(map(repr, rows[0] if rows else ()))
         raise ReadError(f"{file} has no column {column!r}; its columns: {listed}")
     shift = 1 if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1 else 0  # as R writes it
     place = rows[0].index(column) + shift
@@ -203,7 +203,7 @@ class _Parser:
         return [self._parse_cell(line, index, cell) for index, cell in enumerate(cells)]
 
     def _check_marks(self, line: int, cells: list[str]) -> None:
-        """Refuse a file with decimal points and decimal commas, in which 1.234 may be a thousand or one."""
+        """Refuse a file with decimal points and decimal commas, since 1.234 would be ambiguous."""
         known = [cell for cell in cells if parse_number(cell, DECIMAL_COMMA) is not None]
         self.marks |= {mark for mark in ".," if any(mark in cell for cell in known)}
         if len(self.marks) > 1:
@@ -249,7 +249,7 @@ class _Parser:
         self.blocks.append(X)
         self.row_names += names
         self.n_rows += len(X)
-        check_memory(self.file, (self.n_rows, X.shape[1]))
+        check_memory(self.file, ((self.n_rows, X.shape[1]), 8))
 
     def make_table(self, doubts: tuple[str, ...]) -> Table:
         if not any(block.size for block in self.blocks):
@@ -268,11 +268,11 @@ class _Parser:
         return Table(X, rows, names, tuple(notes), doubts, self.annotations)
 
 
-# Plain lines: no quotes around numbers, the same number of cells in each
+# Plain lines: without quoted numbers, all with the same number of cells
 
 
 def _parse_plain(lines: list[str], layout: Layout) -> tuple[Array, list[str]] | None:
-    """Parse lines with pyarrow; None if a cell might be parsed differently one by one."""
+    """Parse lines with pyarrow; None if the result might differ from that cell by cell."""
     separator, names = layout.separator, []
     if sum(map(len, lines)) < ARROW_FROM:
         return None

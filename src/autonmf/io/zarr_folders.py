@@ -1,7 +1,7 @@
 """Zarr folders, of version 2 and 3; large matrices stay in their folder.
 
-The metadata are read here, before zarr sees them: a codec can run code when it decodes (as pickle does), and
-some versions of zarr decode as they open. Arrays of numbers with well-known codecs are opened, no others.
+The metadata are checked here before zarr reads them, since a codec can run code when it decodes (as pickle
+does), and some versions of zarr decode on opening. Only arrays of numbers with well-known codecs are opened.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from autonmf.io.checks import NUMBERS, Variable, check_matrix, check_room, choose_variable, is_small
+from autonmf.io.checks import NUMBERS, Variable, check_matrix, check_memory, choose_variable, is_small
 from autonmf.io.hdf5 import InFile
 from autonmf.io.table import ReadError, Table, explain_errors, import_optional
 
 METADATA = ("zarr.json", ".zarray", ".zgroup")
-"""Files that describe a folder: of version 3, an array of version 2, a group of version 2."""
+"""Files with metadata: of version 3, of an array of version 2, of a group of version 2."""
 
 CODECS = {
     "bytes", "transpose", "sharding_indexed", "gzip", "zlib", "bz2", "lzma", "blosc", "zstd", "lz4",
     "shuffle", "delta", "fixedscaleoffset", "quantize", "bitround", "crc32", "crc32c", "adler32",
     "fletcher32", "jenkins_lookup3",
 }  # fmt: skip
-"""Codecs that compute, and do nothing else."""
+"""Codecs that cannot run code from a file."""
 
 
 def read(file: Path, variable: str | None = None) -> Table:
@@ -55,7 +55,7 @@ def read(file: Path, variable: str | None = None) -> Table:
 
 
 def _read_metadata(folder: Path) -> dict[str, Any] | None:
-    """Read what describes an array or a group; None for any other folder."""
+    """Read the metadata of an array or a group; None for any other folder."""
     found = [name for name in METADATA if (folder / name).is_file()]
     if len(found) > 1:
         raise ValueError(f"it has both {found[0]} and {found[1]}")
@@ -70,7 +70,7 @@ def _read_metadata(folder: Path) -> dict[str, Any] | None:
 
 
 def _list_arrays(group: Path, prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every array below a group, by its path; links to other folders are not followed."""
+    """All arrays below a group, by path; links to other folders are not followed."""
     for folder in group.iterdir():
         metadata = _read_metadata(folder) if folder.is_dir() and not folder.is_symlink() else None
         if metadata is not None and "shape" in metadata:
@@ -90,7 +90,7 @@ def _get_shape(metadata: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _get_dtype(metadata: dict[str, Any]) -> np.dtype[Any]:
-    """Get the dtype; objects for what is no number: text, records and types of other packages."""
+    """Get the dtype; that of objects for text, records and types of other packages."""
     named = metadata.get("data_type", metadata.get("dtype"))
     try:
         dtype = np.dtype(named) if isinstance(named, str) else np.dtype(object)
@@ -100,7 +100,7 @@ def _get_dtype(metadata: dict[str, Any]) -> np.dtype[Any]:
 
 
 def _check_codecs(file: Path, codecs: Any, key: str) -> None:
-    """Refuse codecs that are not among `CODECS`; those of version 3 may hold others."""
+    """Refuse codecs that are not among `CODECS`, also within other codecs (version 3)."""
     for codec in codecs:
         name = str(codec[key]) if isinstance(codec, dict) else str(codec)
         if name.removeprefix("numcodecs.") not in CODECS:
@@ -124,7 +124,7 @@ def _load_matrix(file: Path, folder: Path, metadata: dict[str, Any]) -> Any:
     array = import_optional("zarr", file, "zarr").open_array(str(folder), mode="r")
     shapes = (array.shape, array.chunks, getattr(array, "shards", None) or ())  # each is read as a whole
     if is_small(array) or max(shapes, key=prod) != array.shape:
-        check_room(file, (max(shapes, key=prod), array.dtype.itemsize))
+        check_memory(file, (max(shapes, key=prod), array.dtype.itemsize))
     if is_small(array):
         return array[...]
     if all(part.name in (*METADATA, ".zattrs") for part in folder.iterdir()):

@@ -16,12 +16,26 @@
 #define step_weight NAME(kl_step_weight)
 #define find_growing NAME(kl_find_growing)
 #define find_large NAME(kl_find_large)
-#define sweep_row NAME(kl_sweep_row)
+#define task NAME(kl_task)
+#define row NAME(kl_row)
+#define begin_sweep NAME(kl_begin_sweep)
+#define begin_row NAME(kl_begin_row)
+#define settle NAME(kl_settle)
+#define step_row NAME(kl_step_row)
+#define solve_symmetric NAME(kl_solve_symmetric)
+#define compare_fits NAME(kl_compare_fits)
+#define bound_step NAME(kl_bound_step)
+#define newton_step NAME(kl_newton_step)
+#define rows NAME(kl_rows)
+#define next_row NAME(kl_next_row)
+#define end_row NAME(kl_end_row)
+#define sweep_rows NAME(kl_sweep_rows)
 #define row_loss NAME(kl_row_loss)
 #define gather_row NAME(kl_gather_row)
 #define transpose NAME(kl_transpose)
 #define LANES (VECTOR_BYTES / sizeof(REAL))
-#define WHOLE(length) (((length) + (ptrdiff_t)LANES - 1) / (ptrdiff_t)LANES * (ptrdiff_t)LANES)
+#define LINE (ptrdiff_t)(LINE_BYTES / sizeof(REAL))
+#define WHOLE(length) (((length) + LINE - 1) / LINE * LINE)
 
 typedef INTEGER mask __attribute__((vector_size(VECTOR_BYTES)));
 typedef REAL vector __attribute__((vector_size(VECTOR_BYTES)));
@@ -58,67 +72,60 @@ INLINE double total(vector value)
     return part[0];
 }
 
-/* fit = sum_k w_k H_k, at least TINY; ``length`` is a multiple of LANES, H_k begins at H + k ld. */
-INLINE void fit_row(ptrdiff_t length, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *w, REAL *fit)
+/* fit = sum_k w_k H_k, at least TINY; H_k begins at H + k ld. Like every array of a row, here and below, it fills whole
+ * cache lines, so that the compiler may take vectors as wide as the machine has. */
+INLINE void fit_row(ptrdiff_t length, ptrdiff_t r, const REAL *restrict H, ptrdiff_t ld, const REAL *w,
+                    REAL *restrict fit)
 {
-    const vector tiny = (vector){0} + (REAL)TINY;
-    ptrdiff_t j = 0;
-    for (; j + 4 * (ptrdiff_t)LANES <= length; j += 4 * LANES) {
-        vector sum[4] = {{0}};
-        for (ptrdiff_t k = 0; k < r; k++)
-            for (int v = 0; v < 4; v++)
-                sum[v] += w[k] * ((const loose *)(H + k * ld + j))[v];
-        for (int v = 0; v < 4; v++)
-            ((loose *)(fit + j))[v] = larger(sum[v], tiny);
+    ptrdiff_t k = 0;
+    length &= -LINE;
+    memset(fit, 0, length * sizeof(REAL));
+    for (; k + 4 <= r; k += 4) {
+        const REAL *a = H + k * ld, *b = a + ld, *c = b + ld, *d = c + ld;
+        REAL p = w[k], q = w[k + 1], u = w[k + 2], v = w[k + 3];
+#pragma omp simd aligned(fit, a, b, c, d : LINE_BYTES)
+        for (ptrdiff_t j = 0; j < length; j++)
+            fit[j] += (p * a[j] + q * b[j]) + (u * c[j] + v * d[j]);
     }
-    for (; j < length; j += LANES) {
-        vector sum = {0};
-        for (ptrdiff_t k = 0; k < r; k++)
-            sum += w[k] * *(const loose *)(H + k * ld + j);
-        *(loose *)(fit + j) = larger(sum, tiny);
+    for (; k < r; k++) {
+        const REAL *a = H + k * ld;
+#pragma omp simd aligned(fit, a : LINE_BYTES)
+        for (ptrdiff_t j = 0; j < length; j++)
+            fit[j] += w[k] * a[j];
     }
+#pragma omp simd aligned(fit : LINE_BYTES)
+    for (ptrdiff_t j = 0; j < length; j++)
+        fit[j] = fit[j] > (REAL)TINY ? fit[j] : (REAL)TINY;
 }
 
 /* fit += change * last, and no less than what the component that changed contributes. */
-INLINE void add_change(ptrdiff_t length, const REAL *last, REAL change, REAL reached, REAL *fit)
+INLINE void add_change(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit)
 {
-    for (ptrdiff_t j = 0; j < length; j += LANES) {
-        vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-        *(loose *)(fit + j) = larger(now, reached * before + (REAL)TINY);
+    length &= -LINE;
+#pragma omp simd aligned(last, fit : LINE_BYTES)
+    for (ptrdiff_t j = 0; j < length; j++) {
+        REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
+        fit[j] = now > least ? now : least;
     }
 }
 
-/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. Long rows take
- * vectors as wide as the machine has, which short ones do not fill. */
+/* `add_change`, and in the same pass g = sum x h / fit and q = sum x h^2 / fit^2 of another component. */
 INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change, REAL reached, REAL *restrict fit,
                         const REAL *restrict h, const REAL *restrict x, double *g, double *q)
 {
-    if (length >= LONG_ROW) {
-        REAL first = 0, second = 0;
-#pragma omp simd reduction(+ : first, second)
-        for (ptrdiff_t j = 0; j < length; j++) {
-            REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
-            now = now > least ? now : least;
-            fit[j] = now;
-            REAL share = h[j] / now, part = x[j] * share;
-            first += part;
-            second += part * share;
-        }
-        *g = first;
-        *q = second;
-    } else {
-        vector first = {0}, second = {0};
-        for (ptrdiff_t j = 0; j < length; j += LANES) {
-            vector before = *(const loose *)(last + j), now = *(loose *)(fit + j) + change * before;
-            now = larger(now, reached * before + (REAL)TINY);
-            *(loose *)(fit + j) = now;
-            vector share = *(const loose *)(h + j) / now, part = *(const loose *)(x + j) * share;
-            first += part;
-            second += part * share;
-        }
-        *g = total(first);
-        *q = total(second);
+    REAL first = 0, second = 0;
+    length &= -LINE;
+#pragma omp simd reduction(+ : first, second) aligned(last, fit, h, x : LINE_BYTES)
+    for (ptrdiff_t j = 0; j < length; j++) {
+        REAL now = fit[j] + change * last[j], least = reached * last[j] + (REAL)TINY;
+        now = now > least ? now : least;
+        fit[j] = now;
+        REAL share = h[j] / now, part = x[j] * share;
+        first += part;
+        second += part * share;
     }
+    *g = first;
+    *q = second;
 }
 
 /* The weight after one step, with g = sum x h / fit, q = sum x h^2 / fit^2 and the sum s of h. Where g > s,
@@ -127,10 +134,10 @@ INLINE void add_and_sum(ptrdiff_t length, const REAL *restrict last, REAL change
 INLINE REAL step_weight(double old, double g, double q, double s)
 {
     double new = old;
-    if (s > 0 && g != s) { /* one division that depends on the case, and no branch */
+    if (s > 0 && g != s) { /* one division and no branch that depends on the case */
         int grows = g > s;
-        double quotient = (grows ? g : old * old * q) / (grows ? q : old * q + s - g);
-        new = grows ? old + quotient * (g / s - 1) : quotient;
+        new = (grows ? g * (g - s) : old * old * q) / (grows ? q * s : old * q + s - g);
+        new += grows ? old : 0;
     }
     return (REAL)(new > FLOOR ? new : FLOOR);
 }
@@ -140,28 +147,35 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, co
                               const REAL *x, const REAL *fit, REAL *ratio, const double *s, const REAL *w,
                               int32_t *growing)
 {
-    ptrdiff_t count = 0;
-    for (ptrdiff_t j = 0; j < length; j += LANES)
-        *(loose *)(ratio + j) = *(const loose *)(x + j) / *(const loose *)(fit + j);
-    for (ptrdiff_t k = start; k < r;) {
-        ptrdiff_t group[4], size = 0;
-        for (; k < r && size < 4; k++)
-            if (w[k] <= (REAL)SMALL && s[k] > 0)
-                group[size++] = k;
-        if (size == 0)
-            break;
-        const REAL *h[4];
-        for (ptrdiff_t i = 0; i < 4; i++)
-            h[i] = H + group[i < size ? i : 0] * ld;
-        vector sum[4] = {{0}};
-        for (ptrdiff_t j = 0; j < length; j += LANES) {
-            vector here = *(const loose *)(ratio + j);
-            for (int i = 0; i < 4; i++)
-                sum[i] += here * *(const loose *)(h[i] + j);
+    ptrdiff_t small = 0, count = 0;
+    for (ptrdiff_t k = start; k < r; k++) {
+        growing[small] = (int32_t)k;
+        small += (w[k] <= (REAL)SMALL) & (s[k] > 0);
+    }
+    if (small == 0)
+        return 0;
+    length &= -LINE;
+#pragma omp simd aligned(ratio, x, fit : LINE_BYTES)
+    for (ptrdiff_t j = 0; j < length; j++)
+        ratio[j] = x[j] / fit[j];
+    for (ptrdiff_t i = 0; i < small; i += 4) {
+        ptrdiff_t last = small - 1, size = small - i < 4 ? small - i : 4;
+        int32_t group[4] = {growing[i], growing[i + 1 < last ? i + 1 : last], growing[i + 2 < last ? i + 2 : last],
+                            growing[i + 3 < last ? i + 3 : last]};
+        const REAL *a = H + group[0] * ld, *b = H + group[1] * ld, *c = H + group[2] * ld, *d = H + group[3] * ld;
+        REAL of_a = 0, of_b = 0, of_c = 0, of_d = 0;
+#pragma omp simd aligned(ratio, a, b, c, d : LINE_BYTES) reduction(+ : of_a, of_b, of_c, of_d)
+        for (ptrdiff_t j = 0; j < length; j++) {
+            of_a += ratio[j] * a[j];
+            of_b += ratio[j] * b[j];
+            of_c += ratio[j] * c[j];
+            of_d += ratio[j] * d[j];
         }
-        for (ptrdiff_t i = 0; i < size; i++)
-            if (total(sum[i]) > s[group[i]])
-                growing[count++] = (int32_t)group[i];
+        const double g[4] = {of_a, of_b, of_c, of_d};
+        for (ptrdiff_t l = 0; l < size; l++) {
+            growing[count] = group[l];
+            count += g[l] > s[group[l]];
+        }
     }
     return count;
 }
@@ -170,55 +184,231 @@ INLINE ptrdiff_t find_growing(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, co
 INLINE ptrdiff_t find_large(ptrdiff_t start, ptrdiff_t r, const REAL *w, int32_t *large)
 {
     ptrdiff_t count = 0;
-    for (ptrdiff_t k = start; k < r; k++)
-        if (w[k] > (REAL)SMALL)
-            large[count++] = (int32_t)k;
+    for (ptrdiff_t k = start; k < r; k++) {
+        large[count] = (int32_t)k;
+        count += w[k] > (REAL)SMALL;
+    }
     return count;
 }
 
-/* Scalar coordinate descent on the weights from ``start`` on, at most ``sweeps`` times over them: until one moves
- * less than ``tol`` of the fit. x is zero beyond its entries; ``ratio`` has room for ``length`` numbers, ``order``
- * for r.
+/* What the rows of a call have in common. */
+typedef struct {
+    ptrdiff_t r, first; /* components, and the first of them that is updated */
+    int sweeps;
+    double tol;
+} task;
+
+/* A row on its way through its sweeps. */
+typedef struct {
+    ptrdiff_t index, length, ld;
+    const REAL *H, *x;
+    REAL *fit, *ratio, *w;
+    const double *s;
+    int32_t *order; /* of the weights to be updated, ``count`` of them */
+    ptrdiff_t at, count;
+    int sweep, searched;
+    double moved, size;
+    double *step, *curvature; /* of Newton's step, where ``tol`` is to be met */
+    const REAL *last; /* the component that changed last, which is still to be added to the fit */
+    REAL change, reached;
+} row;
+
+INLINE void begin_sweep(row *p, const task *t)
+{
+    p->moved = p->size = 0;
+    p->count = find_large(t->first, t->r, p->w, p->order);
+    p->searched = p->sweep > 0 && !(t->tol > 0);
+    p->at = 0;
+}
+
+INLINE void begin_row(row *p, const task *t)
+{
+    fit_row(p->length, t->r, p->H, p->ld, p->w, p->fit);
+    p->last = p->H;
+    p->change = p->reached = 0;
+    p->sweep = 0;
+    begin_sweep(p, t);
+}
+
+INLINE void settle(row *p)
+{
+    if (p->change != 0)
+        add_change(p->length, p->last, p->change, p->reached, p->fit);
+    p->change = p->reached = 0;
+}
+
+/* Solve A d = d for a symmetric positive definite matrix of which the lower half is given, in place. */
+INLINE void solve_symmetric(ptrdiff_t n, double *A, double *d)
+{
+    for (ptrdiff_t k = 0; k < n; k++) {
+        double pivot = A[k * n + k];
+        for (ptrdiff_t j = 0; j < k; j++) {
+            double sum = A[k * n + j];
+            for (ptrdiff_t i = 0; i < j; i++)
+                sum -= A[k * n + i] * A[j * n + i];
+            A[k * n + j] = sum /= A[j * n + j];
+            pivot -= sum * sum;
+        }
+        A[k * n + k] = sqrt(pivot);
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        for (ptrdiff_t i = 0; i < k; i++)
+            d[k] -= A[k * n + i] * d[i];
+        d[k] /= A[k * n + k];
+    }
+    for (ptrdiff_t k = n; k-- > 0;) {
+        for (ptrdiff_t i = k + 1; i < n; i++)
+            d[k] -= A[i * n + k] * d[i];
+        d[k] /= A[k * n + k];
+    }
+}
+
+/* sum of x log(after / before) */
+INLINE double compare_fits(ptrdiff_t length, const REAL *x, const REAL *after, const REAL *before)
+{
+    double sum = 0;
+    for (ptrdiff_t j = 0; j < length; j += LANES)
+        sum += total(*(const loose *)(x + j)
+                     * logarithm(*(const loose *)(after + j) / *(const loose *)(before + j)));
+    return sum;
+}
+
+/* The step d with A d = g for symmetric A, where no weight loses more than all but KEPT of itself: those that would
+ * lose exactly that much, and the others make the best of it. ``room`` is as large as A. */
+INLINE void bound_step(ptrdiff_t n, const double *A, const double *g, const double *least, double *d, double *room,
+                       double *part, unsigned char *bound)
+{
+    memset(bound, 0, n);
+    for (int again = 1; again;) {
+        ptrdiff_t count = 0;
+        for (ptrdiff_t k = 0; k < n; k++)
+            count += !bound[k];
+        for (ptrdiff_t k = 0, a = 0; k < n; k++) {
+            if (bound[k])
+                continue;
+            part[a] = g[k];
+            for (ptrdiff_t l = 0, b = 0; l < n; l++) {
+                double here = l <= k ? A[k * n + l] : A[l * n + k];
+                if (bound[l])
+                    part[a] -= here * least[l];
+                else
+                    room[a * count + b++] = here;
+            }
+            a++;
+        }
+        solve_symmetric(count, room, part);
+        again = 0;
+        for (ptrdiff_t k = 0, a = 0; k < n; k++) {
+            d[k] = bound[k] ? least[k] : part[a++];
+            if (d[k] < least[k])
+                bound[k] = again = 1;
+        }
+    }
+}
+
+/* Newton's step on all weights that are not small at once, if it lowers the loss: coordinate descent is slow where
+ * components are nearly multiples of each other. If the loss rises, a tenth of the step is tried. */
+INLINE void newton_step(row *p, const task *t)
+{
+    const ptrdiff_t n = find_large(t->first, t->r, p->w, p->order), r = t->r, length = p->length & -LINE;
+    double size = 0;
+    settle(p);
+    for (ptrdiff_t j = 0; j < length; j++)
+        p->ratio[j] = p->x[j] / p->fit[j];
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const REAL *h = p->H + p->order[k] * p->ld;
+        double sum = 0;
+        for (ptrdiff_t j = 0; j < length; j++)
+            sum += p->ratio[j] * h[j];
+        p->step[k] = sum - p->s[p->order[k]];
+        size += p->s[p->order[k]] * p->w[p->order[k]];
+    }
+    for (ptrdiff_t j = 0; j < length; j++)
+        p->ratio[j] = p->fit[j] > (REAL)TINY ? p->ratio[j] / p->fit[j] : 0; /* no component has mass there */
+    for (ptrdiff_t k = 0; k < n; k++)
+        for (ptrdiff_t l = 0; l <= k; l += 4) {
+            const REAL *h = p->H + p->order[k] * p->ld, *a = p->H + p->order[l] * p->ld,
+                       *b = p->H + p->order[l + 1 < k ? l + 1 : k] * p->ld,
+                       *c = p->H + p->order[l + 2 < k ? l + 2 : k] * p->ld,
+                       *d = p->H + p->order[l + 3 < k ? l + 3 : k] * p->ld;
+            double of_a = 0, of_b = 0, of_c = 0, of_d = 0;
+            for (ptrdiff_t j = 0; j < length; j++) {
+                double here = p->ratio[j] * h[j];
+                of_a += here * a[j];
+                of_b += here * b[j];
+                of_c += here * c[j];
+                of_d += here * d[j];
+            }
+            const double sums[4] = {of_a, of_b, of_c, of_d};
+            for (ptrdiff_t i = 0; i < 4 && l + i <= k; i++)
+                p->curvature[k * n + l + i] = sums[i];
+        }
+    double ridge = 0;
+    for (ptrdiff_t k = 0; k < n; k++)
+        if (RIDGE * p->curvature[k * n + k] > ridge)
+            ridge = RIDGE * p->curvature[k * n + k];
+    for (ptrdiff_t k = 0; k < n; k++)
+        p->curvature[k * n + k] += ridge;
+    double *least = p->step + r, *part = least + r, *found = part + r, *room = p->curvature + r * r;
+    for (ptrdiff_t k = 0; k < n; k++)
+        least[k] = (KEPT - 1) * p->w[p->order[k]];
+    bound_step(n, p->curvature, p->step, least, found, room, part, (unsigned char *)(room + r * r));
+    REAL *old = (REAL *)room;
+    memcpy(old, p->w, r * sizeof(REAL));
+    for (double length = 1; length > 0.05; length *= 0.1) {
+        double rise = 0;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            double before = old[p->order[k]];
+            p->w[p->order[k]] = (REAL)(before + length * found[k]);
+            rise += p->s[p->order[k]] * (p->w[p->order[k]] - before);
+        }
+        fit_row(p->length, r, p->H, p->ld, p->w, p->ratio);
+        rise -= compare_fits(p->length, p->x, p->ratio, p->fit);
+        if (rise <= ROUNDING * size) {
+            memcpy(p->fit, p->ratio, p->length * sizeof(REAL));
+            return;
+        }
+    }
+    memcpy(p->w, old, r * sizeof(REAL));
+}
+
+/* Scalar coordinate descent on the weights from ``first`` on, at most ``sweeps`` times over them: until one moves less
+ * than ``tol`` of the fit. This is one step of it: of one weight. Returns whether there is another one.
  *
  * Most weights of counts are as small as they can be, and stay there while g <= s. The others are updated first;
  * then one pass without a division finds the small ones that will grow. As they do, the fit grows and every other g
  * falls, so that this pass overlooks none. Further sweeps leave the small ones alone, unless ``tol`` is to be met. */
-INLINE void sweep_row(ptrdiff_t length, ptrdiff_t start, ptrdiff_t r, const REAL *H, ptrdiff_t ld, const REAL *x,
-                      REAL *fit, REAL *ratio, const double *s, REAL *w, int32_t *order, int sweeps, double tol)
+INLINE int step_row(row *p, const task *t)
 {
-    REAL change = 0, reached = 0;
-    const REAL *last = H;
-    for (int sweep = 0; sweep < sweeps; sweep++) {
-        double moved = 0, size = 0;
-        ptrdiff_t count = find_large(start, r, w, order);
-        int searched = sweep > 0 && !(tol > 0);
-        for (ptrdiff_t i = 0;; i++) {
-            if (i == count && !searched) {
-                if (change != 0)
-                    add_change(length, last, change, reached, fit);
-                change = 0;
-                count = find_growing(length, start, r, H, ld, x, fit, ratio, s, w, order);
-                searched = 1;
-                i = 0;
-            }
-            if (i == count)
-                break;
-            ptrdiff_t k = order[i];
-            const REAL *h = H + k * ld;
-            double g, q;
-            add_and_sum(length, last, change, reached, fit, h, x, &g, &q);
-            reached = step_weight(w[k], g, q, s[k]);
-            change = reached - w[k];
-            w[k] = reached;
-            last = h;
-            moved += s[k] * (change < 0 ? -change : change);
-            size += s[k] * reached;
-        }
-        if (moved < tol * size)
-            break;
+    if (p->at == p->count && !p->searched) {
+        settle(p);
+        p->count = find_growing(p->length, t->first, t->r, p->H, p->ld, p->x, p->fit, p->ratio, p->s, p->w,
+                                p->order);
+        p->searched = 1;
+        p->at = 0;
     }
-    if (change != 0)
-        add_change(length, last, change, reached, fit);
+    if (p->at < p->count) {
+        ptrdiff_t k = p->order[p->at++];
+        const REAL *h = p->H + k * p->ld;
+        double g, q;
+        add_and_sum(p->length, p->last, p->change, p->reached, p->fit, h, p->x, &g, &q);
+        p->reached = step_weight(p->w[k], g, q, p->s[k]);
+        p->change = p->reached - p->w[k];
+        p->w[k] = p->reached;
+        p->last = h;
+        p->moved += p->s[k] * (p->change < 0 ? -p->change : p->change);
+        p->size += p->s[k] * p->reached;
+        return 1;
+    }
+    p->sweep++;
+    if (p->sweep >= t->sweeps || p->moved < t->tol * p->size) {
+        settle(p);
+        return 0;
+    }
+    if (t->tol > 0 && p->sweep >= SWEEPS_BEFORE_NEWTON)
+        newton_step(p, t);
+    begin_sweep(p, t);
+    return 1;
 }
 
 /* sum of x log(x / fit) - x */
@@ -289,6 +479,119 @@ INLINE void gather_row(ptrdiff_t count, ptrdiff_t length, ptrdiff_t width, const
     memset(x + count, 0, (length - count) * sizeof(REAL));
 }
 
+/* X, the other factor H and the weights W of a call. Rows are taken in turns, several at a time: a step of a short row
+ * waits for the step before it, and meanwhile another row can go on. */
+typedef struct {
+    ptrdiff_t n, m; /* m of a dense X */
+    const REAL *X;
+    const int64_t *starts; /* of the rows of a sparse X; NULL if X is dense */
+    const int32_t *columns;
+    const REAL *H;
+    ptrdiff_t ld; /* between columns of H (dense) or its rows (sparse) */
+    const double *sums;
+    ptrdiff_t stride;
+    REAL *W;
+    ptrdiff_t apart;
+    REAL *ratio;
+} rows;
+
+/* Begin with the next row that has an entry. Returns 0 if there is none. */
+INLINE int next_row(const rows *all, const task *t, ptrdiff_t *next, row *p)
+{
+    for (; *next < all->n; ++*next) {
+        ptrdiff_t i = *next, start = all->starts ? all->starts[i] : i * all->m;
+        ptrdiff_t count = all->starts ? all->starts[i + 1] - start : all->m, seen = 0;
+        if (all->starts)
+            seen = count;
+        else
+            for (ptrdiff_t j = 0; j < count; j++)
+                seen += all->X[start + j] != 0;
+        if (seen == 0 && t->sweeps) { /* an empty row has no weights */
+            for (ptrdiff_t k = t->first; k < t->r; k++)
+                all->W[k * all->apart + i] = 0;
+            continue;
+        }
+        if (count == 0)
+            continue;
+        p->index = i;
+        p->length = WHOLE(count);
+        p->s = all->sums + i * all->stride;
+        for (ptrdiff_t k = 0; k < t->r; k++)
+            p->w[k] = all->W[k * all->apart + i];
+        if (all->starts) {
+            p->ld = p->length;
+            gather_row(count, p->length, all->ld, all->columns + start, all->X + start, all->H, (REAL *)p->H,
+                       (REAL *)p->x);
+        } else {
+            memcpy((REAL *)p->x, all->X + start, count * sizeof(REAL));
+        }
+        begin_row(p, t);
+        ++*next;
+        return 1;
+    }
+    return 0;
+}
+
+/* Write the weights of a row that has had its sweeps. Returns its loss. */
+INLINE double end_row(const rows *all, const task *t, const row *p)
+{
+    ptrdiff_t i = p->index, start = all->starts ? all->starts[i] : i * all->m;
+    ptrdiff_t count = all->starts ? all->starts[i + 1] - start : all->m;
+    if (all->ratio != NULL)
+        for (ptrdiff_t j = 0; j < count; j++)
+            all->ratio[start + j] = p->x[j] / p->fit[j];
+    for (ptrdiff_t k = t->first; t->sweeps && k < t->r; k++)
+        all->W[k * all->apart + i] = p->w[k];
+    return row_loss(p->length, p->x, p->fit);
+}
+
+INLINE double sweep_rows(const rows *all, const task *t, ptrdiff_t longest)
+{
+    row flight[ROWS_AT_ONCE];
+    const int at_once = longest > SHORT_ROW ? 2 : ROWS_AT_ONCE;
+    ptrdiff_t length = WHOLE(longest), width = all->starts ? all->ld : 0, next = 0;
+    ptrdiff_t rank = WHOLE(t->r > width ? t->r : width);
+    size_t room = LINE_BYTES + ((width + 3) * length + rank) * sizeof(REAL) + rank * sizeof(int32_t);
+    if (t->tol > 0)
+        room += (2 * t->r + 5) * t->r * sizeof(double); /* of Newton's steps */
+    room = (room / LINE_BYTES + 1) * LINE_BYTES;
+    char *memory = aligned_alloc(LINE_BYTES, at_once * room);
+    if (memory == NULL)
+        return NAN;
+    for (int f = 0; f < at_once; f++) {
+        row *p = flight + f;
+        REAL *x = (REAL *)(memory + f * room);
+        memset(x, 0, length * sizeof(REAL));
+        p->x = x;
+        p->fit = x + length;
+        p->ratio = p->fit + length;
+        p->w = p->ratio + length;
+        p->H = all->starts ? p->w + rank : all->H;
+        p->ld = all->ld;
+        p->step = (double *)(p->w + rank + width * length);
+        p->curvature = p->step + 4 * t->r;
+        p->order = (int32_t *)(t->tol > 0 ? p->curvature + (2 * t->r + 1) * t->r : p->step);
+    }
+    double loss = 0;
+    ptrdiff_t busy = 0;
+    while (busy < at_once && next_row(all, t, &next, flight + busy))
+        busy++;
+    while (busy > 0)
+        for (ptrdiff_t f = 0; f < busy; f++) {
+            row *p = flight + f;
+            if (t->sweeps && step_row(p, t))
+                continue;
+            loss += end_row(all, t, p);
+            if (!next_row(all, t, &next, p)) {
+                row idle = *p;
+                *p = flight[--busy];
+                flight[busy] = idle;
+            }
+        }
+    free(memory);
+    return loss;
+}
+
 /* Rows of a sparse X: sweeps over their weights W (n x r, its columns ``apart`` numbers apart), in place, from
  * column ``first`` on; with none W is only read. Returns the sum of x log(x / fit) - x after them, or NaN if there
  * is no memory for one row; ``ratio``, if not NULL, gets x / fit. Rows of H are contiguous and ``width`` numbers
@@ -302,76 +605,20 @@ MULTIVERSION double NAME(kl_sparse)(
     for (ptrdiff_t i = 0; i < n; i++)
         if (starts[i + 1] - starts[i] > longest)
             longest = starts[i + 1] - starts[i];
-    longest = WHOLE(longest);
-    size_t room = ((width + 3) * longest + width) * sizeof(REAL) + width * sizeof(int32_t);
-    REAL *gathered = aligned_alloc(VECTOR_BYTES, (room / VECTOR_BYTES + 1) * VECTOR_BYTES);
-    if (gathered == NULL)
-        return NAN;
-    REAL *x = gathered + width * longest, *fit = x + longest, *quotient = fit + longest, *w = quotient + longest;
-    int32_t *order = (int32_t *)(w + width);
-    double loss = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        ptrdiff_t start = starts[i], count = starts[i + 1] - start, length = WHOLE(count);
-        if (count == 0) { /* an empty row has no weights */
-            for (ptrdiff_t k = first; sweeps && k < r; k++)
-                W[k * apart + i] = 0;
-            continue;
-        }
-        for (ptrdiff_t k = 0; k < r; k++)
-            w[k] = W[k * apart + i];
-        gather_row(count, length, width, columns + start, values + start, H, gathered, x);
-        fit_row(length, r, gathered, length, w, fit);
-        sweep_row(length, first, r, gathered, length, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
-        loss += row_loss(length, x, fit);
-        if (ratio != NULL)
-            for (ptrdiff_t j = 0; j < count; j++)
-                ratio[start + j] = x[j] / fit[j];
-        for (ptrdiff_t k = first; sweeps && k < r; k++)
-            W[k * apart + i] = w[k];
-    }
-    free(gathered);
-    return loss;
+    const rows all = {n, 0, values, starts, columns, H, width, sums, stride, W, apart, ratio};
+    const task t = {r, first, sweeps, tol};
+    return sweep_rows(&all, &t, longest);
 }
 
-/* The same for contiguous rows of a dense X; columns of H begin ``ld`` numbers apart, a multiple of LANES, and are
- * zero beyond their m numbers. */
+/* The same for contiguous rows of a dense X; columns of H begin on a cache line, ``ld`` numbers apart, and are zero
+ * beyond their m numbers. */
 MULTIVERSION double NAME(kl_dense)(
     ptrdiff_t n, ptrdiff_t m, ptrdiff_t r, const REAL *X, const REAL *H, ptrdiff_t ld, const double *sums,
     ptrdiff_t stride, REAL *W, ptrdiff_t apart, int sweeps, double tol, REAL *ratio, ptrdiff_t first)
 {
-    ptrdiff_t length = WHOLE(m);
-    size_t room = (3 * length + r) * sizeof(REAL) + r * sizeof(int32_t);
-    REAL *x = aligned_alloc(VECTOR_BYTES, (room / VECTOR_BYTES + 1) * VECTOR_BYTES);
-    if (x == NULL)
-        return NAN;
-    REAL *fit = x + length, *quotient = fit + length, *w = quotient + length;
-    int32_t *order = (int32_t *)(w + r);
-    double loss = 0;
-    memset(x, 0, length * sizeof(REAL));
-    for (ptrdiff_t i = 0; i < n; i++) {
-        int empty = 1;
-        for (ptrdiff_t j = 0; j < m; j++) {
-            x[j] = X[i * m + j];
-            empty &= x[j] == 0;
-        }
-        for (ptrdiff_t k = 0; k < r; k++) {
-            if (empty && sweeps && k >= first)
-                W[k * apart + i] = 0;
-            w[k] = W[k * apart + i];
-        }
-        if (empty && sweeps)
-            continue;
-        fit_row(length, r, H, ld, w, fit);
-        sweep_row(length, first, r, H, ld, x, fit, quotient, sums + i * stride, w, order, sweeps, tol);
-        loss += row_loss(length, x, fit);
-        if (ratio != NULL)
-            for (ptrdiff_t j = 0; j < m; j++)
-                ratio[i * m + j] = x[j] / fit[j];
-        for (ptrdiff_t k = first; sweeps && k < r; k++)
-            W[k * apart + i] = w[k];
-    }
-    free(x);
-    return loss;
+    const rows all = {n, m, X, NULL, NULL, H, ld, sums, stride, W, apart, ratio};
+    const task t = {r, first, sweeps, tol};
+    return sweep_rows(&all, &t, m);
 }
 
 /* distances[j r + k] = sum (p_j - p_k)^2 / (share p_j + (1 - share) p_k) for columns p of P (n x r), with
@@ -412,10 +659,24 @@ MULTIVERSION void NAME(kl_pairs)(
 #undef step_weight
 #undef find_growing
 #undef find_large
-#undef sweep_row
+#undef task
+#undef row
+#undef begin_sweep
+#undef begin_row
+#undef settle
+#undef step_row
+#undef solve_symmetric
+#undef compare_fits
+#undef bound_step
+#undef newton_step
+#undef rows
+#undef next_row
+#undef end_row
+#undef sweep_rows
 #undef row_loss
 #undef gather_row
 #undef transpose
 #undef LANES
+#undef LINE
 #undef WHOLE
 #undef INLINE

@@ -21,7 +21,13 @@
 #endif
 
 #define VECTOR_BYTES 32 /* as wide as AVX2; wider vectors are no faster, and slow without AVX-512 */
-#define LONG_ROW 512 /* entries from which wider vectors pay */
+#define ROWS_AT_ONCE 4 /* rows of a Kullback-Leibler sweep taken in turns; two if they are longer than SHORT_ROW */
+#define SHORT_ROW 512
+#define SWEEPS_BEFORE_NEWTON 3 /* of a row whose sweeps go on until they settle; one between Newton's steps */
+#define RIDGE 1e-10 /* what is added to the curvature of such a step, as a fraction of its largest element */
+#define KEPT 0.1 /* the fraction of a weight that such a step keeps at least */
+#define ROUNDING 1e-14 /* a change of the loss by this fraction of the fit says nothing */
+#define LINE_BYTES 64 /* a cache line, and the widest vector */
 #define VECTORS 10 /* accumulators of one block column: they fit sixteen registers */
 #define PANEL 8 /* vectors of a row that a sparse product sums at a time */
 #define BLOCK_BYTES (VECTOR_BYTES * VECTORS)
@@ -42,7 +48,10 @@
 #define HALVES_LOW {0, 1, 4, 5}
 #define HALVES_HIGH {2, 3, 6, 7}
 #include "native_template.h"
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=fast", "associative-math", "no-signed-zeros", "no-trapping-math")
 #include "kl_template.h"
+#pragma GCC pop_options
 #undef REAL
 #undef INTEGER
 #undef NAME
@@ -75,13 +84,19 @@
 #define HALVES_LOW {0, 1, 2, 3, 8, 9, 10, 11}
 #define HALVES_HIGH {4, 5, 6, 7, 12, 13, 14, 15}
 #include "native_template.h"
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=fast", "associative-math", "no-signed-zeros", "no-trapping-math")
 #include "kl_template.h"
+#pragma GCC pop_options
 #undef REAL
 #undef INTEGER
 #undef NAME
 
 /* Sparse products need rows that are a multiple of so many bytes. */
 const int vector_bytes = VECTOR_BYTES;
+
+/* Columns of a factor that meet a dense X begin on a cache line. */
+const int line_bytes = LINE_BYTES;
 
 /* The vector unit that the loops above use on this machine. */
 const char *vector_unit(void)

@@ -26,6 +26,7 @@ def _load() -> ctypes.CDLL:
 
 _library = _load()
 VECTOR_BYTES: int = ctypes.c_int.in_dll(_library, "vector_bytes").value
+LINE_BYTES: int = ctypes.c_int.in_dll(_library, "line_bytes").value
 _library.vector_unit.restype = ctypes.c_char_p
 VECTOR_UNIT: str = _library.vector_unit().decode()
 
@@ -91,18 +92,23 @@ def hals_sweeps(block: Array, product: Array, gram: Array, mu: float, sweeps: in
     """See `autonmf.kernels.reference.hals_sweeps`. ``block`` must be Fortran-ordered."""
     if not block.flags.f_contiguous or not block.flags.writeable:
         raise ValueError("the block is updated in place: it must be writeable and Fortran-ordered")
-    _step("hals_sweeps", block, product, gram, mu, sweeps)
+    rows, rank, product, gram = _check_step(block, product, gram)
+    if _call("hals_sweeps", block.dtype, rows, rank, block, product, gram, mu, sweeps):
+        raise MemoryError(f"no memory for a block of {rank} columns")
 
 
 def forward_step(block: Array, product: Array, gram: Array, mu: float, gamma: float) -> tuple[Array, Array]:
     """See `autonmf.kernels.reference.forward_step`."""
     block = np.asfortranarray(block)
     forward, norms = np.empty_like(block), np.empty(block.shape[1])
-    _step("forward_step", block, product, gram, mu, gamma, forward, norms)
+    rows, rank, product, gram = _check_step(block, product, gram)
+    if _call("forward_step", block.dtype, rows, rank, block, product, gram, mu, gamma, forward, norms):
+        raise MemoryError(f"no memory for a block of {rank} columns")
     return forward, norms
 
 
-def _step(name: str, block: Array, product: Array, gram: Array, *args: Any) -> None:
+def _check_step(block: Array, product: Array, gram: Array) -> tuple[int, int, Array, Array]:
+    """Rows and columns of a block, and its product and Gram matrix as the kernels read them."""
     rows, rank = block.shape
     if block.dtype not in _SUFFIXES or product.shape != block.shape or gram.shape != (rank, rank):
         raise ValueError(
@@ -110,9 +116,8 @@ def _step(name: str, block: Array, product: Array, gram: Array, *args: Any) -> N
             f"{block.shape}, {product.shape} and {gram.shape}"
         )
     # with contiguous columns and the dtype of the block; copies only if need be
-    product, gram = (np.asarray(array, dtype=block.dtype, order="F") for array in (product, gram))
-    if _call(name, block.dtype, rows, rank, block, product, gram, *args):
-        raise MemoryError(f"no memory for a block of {rank} columns")
+    product = np.asarray(product, dtype=block.dtype, order="F")
+    return rows, rank, product, np.asarray(gram, dtype=block.dtype, order="F")
 
 
 def kl_sweeps(
@@ -132,13 +137,18 @@ def kl_sweeps(
         raise ValueError("the block is updated in place: its columns must be writeable and contiguous")
     if not other.dtype == X.dtype == dtype:
         raise ValueError("the other factor must have the dtype of X and of the block")
-    m = whole_vectors(X.shape[1], dtype)
+    m = _whole_lines(X.shape[1], dtype)
     expected = (m, rank) if dense else (X.shape[1], whole_vectors(rank, dtype))
-    if X.shape[0] != n or other.shape != expected or not (other.T if dense else other).flags.c_contiguous:
+    contiguous = other.T.flags.c_contiguous if dense else other.flags.c_contiguous
+    if X.shape[0] != n or other.shape != expected or not contiguous:
         raise ValueError(
             f"the factors of X of shape {X.shape} have the shapes {block.shape} and {other.shape}; "
             "the other factor must be padded"
         )
+    if dense and other.ctypes.data % LINE_BYTES:  # it was sent to a worker
+        aligned = _zero_lines(m, rank, dtype)
+        aligned[:] = other
+        other = aligned
     sums = np.ascontiguousarray(sums, dtype=np.float64)
     if sums.shape not in ((rank,), (n, rank)):
         raise ValueError(f"sums must have shape ({rank},) or ({n}, {rank}), got {sums.shape}")
@@ -165,9 +175,22 @@ def pad_rows(factor: Array, *, sparse: bool = False) -> Array:
     if sparse:
         padded = np.zeros((n, whole_vectors(rank, dtype)), dtype=dtype)
     else:
-        padded = np.zeros((whole_vectors(n, dtype), rank), dtype=dtype, order="F")
+        padded = _zero_lines(_whole_lines(n, dtype), rank, dtype)
     padded[:n, :rank] = factor
     return padded
+
+
+def _whole_lines(size: int, dtype: np.dtype[Any]) -> int:
+    """``size`` rounded up to numbers that fill whole cache lines."""
+    line = LINE_BYTES // dtype.itemsize
+    return -(-size // line) * line
+
+
+def _zero_lines(size: int, rank: int, dtype: np.dtype[Any]) -> Array:
+    """Columns of zeros, each of which begins on a cache line."""
+    room = np.zeros(size * rank * dtype.itemsize + LINE_BYTES, dtype=np.uint8)
+    first = -room.ctypes.data % LINE_BYTES
+    return room[first : first + size * rank * dtype.itemsize].view(dtype).reshape((size, rank), order="F")
 
 
 def kl_pairs(profiles: Array, sizes: Array) -> Array:

@@ -35,7 +35,7 @@ from autonmf.data.factors import (
     scale_columns,
     take_columns,
 )
-from autonmf.data.scaling import as_single
+from autonmf.data.scaling import as_single, copy_small
 from autonmf.losses.protocol import NONE, Projection
 from autonmf.model.components import (
     Merger,
@@ -144,8 +144,14 @@ class FrobeniusState:
         XV = self.lazy_XV.value
         U = persist(map_rows(_sweep, self.U, XV, self.gram_V, problem.mu, count))
         XtU, gram_U = problem.data.completed_at(U, self.V).left(U), gram(U)
-        V = _sweep_free(self.V, XtU, gram_U, problem.mu, count, problem.n_fixed)
+        V = _sweep(self.V, XtU, gram_U, problem.mu, count, problem.n_fixed)
         return FrobeniusState.at(problem, U, V, XtU=XtU, gram_U=gram_U).compact()
+
+    def sweep_V(self, count: int) -> FrobeniusState:
+        """The second half of `sweep`: V for the U at hand."""
+        problem, XtU, gram_U = self.problem, self.XtU, self.gram_U
+        V = _sweep(self.V, XtU, gram_U, problem.mu, count, problem.n_fixed)
+        return FrobeniusState.at(problem, self.U, V, XtU=XtU, gram_U=gram_U).compact()
 
     def merge(self) -> FrobeniusState:
         return self.apply_merger(find_cheapest_merger(self.gram_U, self.gram_V, self.problem.n_fixed))
@@ -324,10 +330,10 @@ class Frobenius:
     reads_entries = False
 
     def prepare(self, data: Data, *, single: bool) -> Data:
-        """X, or a copy of its entries in single precision where it is sparse or an array of our own."""
+        """X, or a copy: in single precision where it is sparse or an array of ours, scaled if it is small."""
         if single and isinstance(data, Dense):
             return Dense(data.X.astype(np.float32))
-        return as_single(data) if single else data
+        return as_single(data) if single else copy_small(data)
 
     def pose(self, prepared: Data, **constants: Any) -> Problem:
         """Eq. (1) with the given μ and δ."""
@@ -356,7 +362,9 @@ class Frobenius:
         if not data.complete:
             return 0.5 * data.squared_residual(U.astype(np.float64), V.astype(np.float64))
         loss = _precise_loss(data, U, V)
-        return loss if has_digits(loss, data) else 0.5 * data.squared_residual(U, V)
+        if has_digits(loss, data):
+            return loss
+        return 0.5 * data.squared_residual(*(factor.astype(data.dtype, copy=False) for factor in (U, V)))
 
     def reweigh(self, data: Data, U: Any, V: Array) -> None:
         """No weights: all entries count alike."""
@@ -433,30 +441,24 @@ def _precise_loss(data: Data, U: Any, V: Array) -> float:
     return gram_loss(data.squared_norm(), float(np.sum(V * data.left(U))), gram(U), gram(V))
 
 
-def _sweep(block: Array, product: Array, gram: Array, mu: float, count: int) -> Array:
+def _sweep(block: Array, product: Array, gram: Array, mu: float, count: int, n_fixed: int = 0) -> Array:
+    """Sweeps over the columns from ``n_fixed`` on: HALS on what the known components leave of X."""
     block = np.array(block, order="F")
-    if block.size < PARALLEL_ENTRIES:
-        kernels.hals_sweeps(block, product, gram, mu, count)
+    free = block[:, n_fixed:]
+    if n_fixed:
+        product = product[:, n_fixed:] - block[:, :n_fixed] @ gram[:n_fixed, n_fixed:]
+        gram = gram[n_fixed:, n_fixed:]
+    if free.size < PARALLEL_ENTRIES:
+        kernels.hals_sweeps(free, product, gram, mu, count)
         return block
 
     def sweep(rows: slice) -> None:
-        part = np.asfortranarray(block[rows])
+        part = np.asfortranarray(free[rows])
         kernels.hals_sweeps(part, product[rows], gram, mu, count)
-        block[rows] = part
+        free[rows] = part
 
-    each(sweep, row_blocks(block.shape))
+    each(sweep, row_blocks(free.shape))
     return block
-
-
-def _sweep_free(V: Array, XtU: Array, gram_U: Array, mu: float, count: int, n_fixed: int) -> Array:
-    """Sweeps over the columns of V from ``n_fixed`` on: HALS on what the known components leave of X."""
-    if n_fixed == 0:
-        return _sweep(V, XtU, gram_U, mu, count)
-    V = np.array(V, order="F")
-    if n_fixed < V.shape[1]:
-        product = XtU[:, n_fixed:] - V[:, :n_fixed] @ gram_U[:n_fixed, n_fixed:]
-        kernels.hals_sweeps(V[:, n_fixed:], product, gram_U[n_fixed:, n_fixed:], mu, count)
-    return V
 
 
 def _positive_residual(product: Array, block: Array, coefficients: Array) -> Array:

@@ -146,7 +146,7 @@ class CountState:
     def loss(self) -> float:
         if self.known_loss is None or self.is_bound or not self.has_digits:
             return max(self._evaluate(), 0.0)
-        return self.known_loss
+        return max(self.known_loss, 0.0)
 
     @property
     def quick_loss(self) -> float:
@@ -268,6 +268,7 @@ class CountState:
         j, k = np.unravel_index(int(np.argmin(costs)), costs.shape)
         return int(j), int(k)
 
+    @np.errstate(over="ignore", invalid="ignore")  # one entry of X may be 1e100 times the others
     def merger_costs(self) -> Array:
         r"""Estimates :math:`AB/(A+B)` of what the merger of every pair costs.
 
@@ -294,7 +295,8 @@ class CountState:
             own[:n_fixed], own[:, :n_fixed] = taken, taken.T
             taken = 0.5 * self.problem.total * s**2 * gram_P.diagonal() * distances_Q[:n_fixed]
             shared[:n_fixed], shared[:, :n_fixed] = taken, taken.T
-        return np.asarray(own * shared / np.maximum(own + shared, tiny))
+        costs = own * (shared / np.maximum(own + shared, tiny))
+        return np.asarray(np.nan_to_num(costs, nan=np.inf, posinf=np.inf))
 
     def grow(self) -> CountState:
         """With one more component, which the next sweep over V makes lower the loss.

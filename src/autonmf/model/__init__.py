@@ -1,1 +1,1 @@
-"""The mathematics that losses share: penalty, components, initial factors, nonnegative least squares."""
+"""The mathematics shared by all losses: penalty, components, initial factors, nonnegative least squares."""

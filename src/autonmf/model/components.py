@@ -40,9 +40,9 @@ def inverse_scales(scales: Array) -> Array:
 
 
 def balance(U: Any, V: Any, *, sort: bool = False, n_fixed: int = 0) -> tuple[Any, Any]:
-    """Equalise the norms of paired columns, by decreasing ‖U_j‖‖V_j‖ if asked; U Vᵀ does not change.
+    """Equalise the norms of paired columns; with ``sort``, by decreasing ‖U_j‖‖V_j‖. U Vᵀ does not change.
 
-    The first ``n_fixed`` components stay as they are, and where they are.
+    The first ``n_fixed`` components keep their norms and their places.
     """
     norms_U, norms_V = column_norms(U), column_norms(V)
     scales = balancing_scales(norms_U, norms_V)
@@ -54,14 +54,14 @@ def balance(U: Any, V: Any, *, sort: bool = False, n_fixed: int = 0) -> tuple[An
 
 
 def column_norms(factor: Any) -> Array:
-    """‖U_j‖ for each column, in double precision: squares of large entries may not fit single precision."""
+    """‖U_j‖ for each column, in double precision: squares may overflow single precision."""
     if isinstance(factor, RemoteFactor):
         return np.sqrt(np.maximum(gram(factor).diagonal(), 0.0))
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", factor, factor, dtype=np.float64)))
 
 
 class Merger(NamedTuple):
-    """Components ``kept`` and ``gone`` become one: U_kept = [U_kept, U_gone] a, V_kept likewise with b."""
+    """Components ``kept`` and ``gone`` become one: U_kept = [U_kept, U_gone] a, and V_kept with b."""
 
     kept: int
     gone: int
@@ -72,8 +72,8 @@ class Merger(NamedTuple):
 def merging_costs(gram_U: Array, gram_V: Array, n_fixed: int = 0) -> Array:
     r"""½σ₂² of every pair of components, infinite on the diagonal; r x r.
 
-    The first ``n_fixed`` columns of V are known. Two of them are never merged. A component k that is merged
-    into a known one j is dropped, after which j takes over what it can: this costs
+    The first ``n_fixed`` columns of V are known. Two of them are never merged. To merge a component k into a
+    known one j is to drop k and refit the weights of j, which costs
     :math:`\tfrac12\|u_k\|^2(\|v_k\|^2 - \langle v_j, v_k\rangle^2/\|v_j\|^2)`.
     """
     gram_U, gram_V = gram_U.astype(np.float64), gram_V.astype(np.float64)
@@ -84,7 +84,7 @@ def merging_costs(gram_U: Array, gram_V: Array, n_fixed: int = 0) -> Array:
     determinant = _determinants(gram_U, squares_U)
     determinants_V = _determinants(gram_V, squares_V)
     determinant *= determinants_V
-    # The smaller root of x² - trace·x + determinant, in the form that does not cancel.
+    # The smaller root of x² - trace·x + determinant, in the form without cancellation.
     root = np.square(trace)
     root -= 4.0 * determinant
     np.sqrt(np.maximum(root, 0.0, out=root), out=root)
@@ -100,7 +100,7 @@ def merging_costs(gram_U: Array, gram_V: Array, n_fixed: int = 0) -> Array:
 
 
 def find_cheapest_merger(gram_U: Array, gram_V: Array, n_fixed: int = 0) -> Merger:
-    """The pair of components whose merger costs least, and how to merge them; balanced."""
+    """The merger of two components that costs least; its result is balanced."""
     costs = merging_costs(gram_U, gram_V, n_fixed)
     kept, gone = sorted(divmod(int(np.argmin(costs)), len(costs)))  # rounding must not decide the order
     if kept < n_fixed:
@@ -131,7 +131,7 @@ def combine_columns(array: Any, merger: Merger, weights: Array) -> Any:
 
 
 def split_strongest(U: Any, V: Array, sizes: Array, rank: int) -> tuple[Any, Array]:
-    """The factors with their largest component in equal parts, so that there are ``rank`` components."""
+    """Split the largest component into equal parts, so that there are ``rank`` components."""
     more, strongest = rank - V.shape[1], int(np.argmax(sizes))
     parts = np.append(np.arange(V.shape[1]), np.full(more, strongest))
     scales = np.ones(V.shape[1])
@@ -163,7 +163,7 @@ def _leading(V: _Pair, U: _Pair) -> tuple[tuple[float, float], float]:
     (p, r), (q, s) = V.times(U.first, U.both), V.times(U.both, U.second)
     half = 0.5 * (p - s)
     root = math.hypot(half, math.sqrt(q * r))
-    x, y = (q, root - half) if half < 0 else (root + half, r)  # the form that does not cancel
+    x, y = (q, root - half) if half < 0 else (root + half, r)  # the form without cancellation
     largest = max(x, y)
     vector = (x / largest, y / largest) if largest > 0 else (1.0, 0.0)
     return vector, 0.5 * (p + s) + root

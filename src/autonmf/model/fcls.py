@@ -27,11 +27,10 @@ def solve_fcls(X: Array, E: Array, start: Array | None = None) -> Array:
     """Weights A (n x r), nonnegative with rows that sum to one, that minimise ‖X - A E‖.
 
     A row moves from one feasible point to the next: to the least-squares solution on its support or, if that
-    has negative weights, as far towards it as no weight is negative, and the weight that becomes zero leaves
-    the support. From a solution on the support, the weight with the most negative reduced gradient joins it.
-    If there is none, the KKT conditions hold. The points of a support are affinely independent, because the
-    reduced gradient of any other point in their affine hull is zero. If the solution is not unique, it is
-    one with few weights.
+    has negative weights, towards it until a weight becomes zero, which leaves the support. At a solution on
+    the support, the weight with the most negative reduced gradient joins it; if there is none, the KKT
+    conditions hold. The points of a support are affinely independent, because the reduced gradient of any
+    other point in their affine hull is zero. If the solution is not unique, it is one with few weights.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def _solve_rows(Y: Array, P: Array, start: Array) -> Array:
 
 
 def _solve_on_supports(Y: Array, P: Array, support: Array) -> Array:
-    """The weights on the support of each row that sum to one and minimise its residual; maybe negative."""
+    """The weights on the support of each row that sum to one and minimise its residual; may be negative."""
     weights = np.zeros(support.shape)
     codes = support @ (1 << np.arange(len(P)))
     _, first, group = np.unique(codes, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Initial factors, and the singular vectors that some of them are made of."""
+"""Initial factors, and the singular vectors that some of them need."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data import Block, Data, is_tall, lead_tall, unscale
+from autonmf.data import Block, Compressed, Data, is_tall, lead_tall, unscale
 from autonmf.data.factors import map_rows, norm, persist, scale_columns
 from autonmf.data.masked import count_columns, count_rows
 
+OVERSAMPLE, PASSES = 10, 4
+"""Columns beyond the rank, and rounds of products with X and Xᵀ, of a randomised SVD."""
+
 INITIALS = ("random", "nndsvd", "nndsvda")
+
+MOST_STEPS, SLOW_STEPS = 500, 3
+"""Of the iteration for the leading singular pair: at most, and without progress before it ends."""
 
 
 def draw_factors(data: Data, rank: int, init: str, rng: np.random.Generator) -> tuple[Any, Array]:
-    """(U⁰, V⁰) with ``rank`` columns by the name of a method, up to a common scale.
+    """Draw (U⁰, V⁰) with ``rank`` columns by the method ``init``, up to a common scale.
 
-    Random entries are uniform, drawn component by component. Blocks of rows are drawn where they are
+    Random entries are uniform and drawn component by component. Blocks of rows are drawn where they are
     stored: each advances the generator to its own part of the stream.
     """
     if init in ("nndsvd", "nndsvda"):
@@ -30,14 +36,14 @@ def draw_factors(data: Data, rank: int, init: str, rng: np.random.Generator) -> 
     if not isinstance(source, np.random.PCG64 | np.random.PCG64DXSM):  # others cannot be advanced
         source = np.random.PCG64(int(rng.integers(2**63)))
         rng = np.random.Generator(source)
-    rows = unscale(data) if unscale(data).shape == (n, m) else data  # scales do not matter
+    rows = unscale(data) if unscale(data).shape == (n, m) else data  # scales are not needed
     U, _ = rows.map_blocks(_draw_rows, None, source.state, n, rank, data.dtype)
     source.advance(rank * n)
     return U, rng.random((rank, m)).T.astype(data.dtype)
 
 
 def check_factors(data: Data, init: tuple[Any, Any]) -> tuple[Array, Array]:
-    """A caller's factors, checked and copied; never modified."""
+    """Check and copy the factors given by a caller."""
     n, m = data.shape
     try:
         U, V = (np.array(factor, dtype=data.dtype, order="F") for factor in init)
@@ -67,8 +73,8 @@ def _draw_rows(block: Block, _: None, state: Any, n: int, rank: int, dtype: Any)
 def _nndsvd(data: Data, rank: int, rng: np.random.Generator, fill: bool) -> tuple[Array, Array]:
     """NNDSVD (Boutsidis and Gallopoulos, 2008): the larger nonnegative half of each singular pair.
 
-    Exact zeros never move in multiplicative steps and slow others down; ``fill`` (NNDSVDa) replaces
-    them by the mean of X, in the units of the factors.
+    Exact zeros stay zero in multiplicative steps and slow down others; ``fill`` (NNDSVDa) replaces them by
+    a value derived from the mean of X.
     """
     n, m = data.shape
     P, sigma, Q = randomized_svd(data, rank, rng)
@@ -86,18 +92,16 @@ def _nndsvd(data: Data, rank: int, rng: np.random.Generator, fill: bool) -> tupl
     return U, V
 
 
-def randomized_svd(
-    data: Data, rank: int, rng: np.random.Generator, *, oversample: int = 10, passes: int = 4
-) -> tuple[Array, Array, Array]:
+def randomized_svd(data: Data, rank: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Approximate leading singular triplets (P, σ, Q) of X, with X ≈ P diag(σ) Qᵀ.
 
-    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) with ``passes`` rounds of
-    products with X and Xᵀ, orthonormalised after each.
+    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) with four rounds of products with X and
+    Xᵀ, orthonormalised after each.
     """
     n, m = data.shape
-    width = min(rank + oversample, n, m)
+    width = min(rank + OVERSAMPLE, n, m)
     basis = rng.standard_normal((m, width)).astype(data.dtype)
-    for _ in range(passes):
+    for _ in range(PASSES):
         basis = np.linalg.qr(data.right(basis))[0]
         basis = np.linalg.qr(data.left(basis))[0]
     left, values, right = np.linalg.svd(data.right(basis), full_matrices=False)
@@ -105,29 +109,75 @@ def randomized_svd(
     return left[:, :rank], values[:rank], (basis @ right.T)[:, :rank]
 
 
-def leading_triplet(data: Data) -> tuple[Any, float, Array]:
-    """(u, σ₁, v) of X, by power iteration on XᵀX from the row sums of X.
+def leading_triplet(data: Data, start: Array | None = None) -> tuple[Any, float, Array]:
+    """(u, σ₁, v) of X, by conjugate gradients on XᵀX from the row sums of X, or from a given column.
 
-    X is nonnegative, so its leading singular vectors are nonnegative (Perron and Frobenius) and the
-    initial vector is never orthogonal to them. With missing entries, the rank-one fit of the known ones.
+    Each step takes the best vector in the plane of the last one, its residual and the last direction (LOBPCG;
+    Knyazev, 2001). X is nonnegative, so its leading singular vectors are nonnegative (Perron and Frobenius)
+    and the initial vector is never orthogonal to them. With missing entries, the rank-one fit of the known
+    ones.
     """
     n, _ = data.shape
     if not data.complete:
         return _fit_known_entries(data)
-    if is_tall(data):
-        v = np.asfortranarray(np.abs(lead_tall(data, 1).R), dtype=data.dtype)
-    else:
-        v = data.left(np.ones((n, 1), dtype=data.dtype, order="F"))
-    sigma = 0.0
-    for _ in range(1000):
-        v /= np.linalg.norm(v)
-        u = data.right(v)
-        previous, sigma = sigma, norm(u)
-        if abs(sigma - previous) <= 4 * np.finfo(data.dtype).eps * sigma:
+    if isinstance(data, Compressed):
+        v = data.R @ np.linalg.eigh(data.R.T @ data.R)[1][:, -1:]
+        return _triplet_at(data, np.abs(v))
+    if start is None and is_tall(data):  # to all digits at once
+        return _triplet_at(data, np.abs(lead_tall(data, 1).R))
+    v = data.left(np.ones((n, 1), dtype=data.dtype, order="F")) if start is None else start
+    v = v.astype(np.float64)
+    v /= np.linalg.norm(v)
+    exponent = math.frexp(norm(data.right(_as_column(v, data))))[1]  # XᵀX may be out of range
+
+    def apply(x: Array) -> Array:
+        u = scale_columns(data.right(_as_column(x, data)), math.ldexp(1.0, -exponent))
+        return np.asarray(data.left(u), dtype=np.float64)
+
+    basis, images = v, apply(v)
+    rounding, slow, previous = float(np.finfo(data.dtype).eps), 0, 0.0
+    for _ in range(MOST_STEPS):
+        square = float(np.vdot(basis[:, 0], images[:, 0]))
+        residual = images[:, :1] - square * basis[:, :1]
+        size = float(np.linalg.norm(residual))
+        slow = slow + 1 if square - previous <= 0.1 * rounding * square else 0
+        if size <= max(1e-9, 4.0 * rounding) * square or slow == SLOW_STEPS:
             break
-        v = data.left(scale_columns(u, math.ldexp(1.0, -math.frexp(sigma)[1])))  # XᵀX may be out of range
+        previous = square
+        for _ in range(2):  # to all digits
+            residual = residual - basis @ (basis.T @ residual)
+        beyond = float(np.linalg.norm(residual))
+        if beyond <= 1e-6 * size:  # there is nothing else
+            break
+        residual = residual / beyond
+        basis, images = np.hstack([basis, residual]), np.hstack([images, apply(residual)])
+        basis, images = _improve(basis, images)
+    return _triplet_at(data, basis[:, :1] if basis[:, 0].sum() >= 0 else -basis[:, :1])
+
+
+def _triplet_at(data: Data, v: Array) -> tuple[Any, float, Array]:
+    """(u, σ₁, v) from v up to its length and rounding errors."""
+    v = _clip(_as_column(v, data))
+    v /= np.linalg.norm(v)
+    u = data.right(v)
+    sigma = norm(u)
     u = scale_columns(u, np.asarray(1.0 / sigma, dtype=data.dtype))
-    return persist(map_rows(_clip, u)), sigma, _clip(v / np.linalg.norm(v))
+    return persist(map_rows(_clip, u)), sigma, v
+
+
+def _as_column(x: Array, data: Data) -> Array:
+    return np.asfortranarray(x, dtype=data.dtype)
+
+
+def _improve(basis: Array, images: Array) -> tuple[Array, Array]:
+    """The best vector in an orthonormal basis, the direction to it from the first one, and their images."""
+    inner = basis.T @ images
+    best = np.linalg.eigh(0.5 * (inner + inner.T))[1][:, -1:]
+    along = best - np.eye(len(best))[:, :1] * best[0]
+    along -= best * (best.T @ along)
+    size = np.linalg.norm(along)
+    pair = np.hstack([best, along / size]) if size > 0 else best
+    return basis @ pair, images @ pair
 
 
 def _clip(u: Array) -> Array:
@@ -135,14 +185,14 @@ def _clip(u: Array) -> Array:
 
 
 def explained_norm(data: Data, u: Array, sigma: float, v: Array) -> float:
-    """The root of what σuvᵀ explains of ‖X‖²: σ₁ if X is complete and they are its leading triplet."""
+    """The square root of the part of ‖X‖² that σuvᵀ explains: σ₁ for the leading triplet of a complete X."""
     if data.complete:
         return sigma
     return float(np.sqrt(max(data.squared_norm() - data.squared_residual(sigma * u, v), 0.0)))
 
 
 def _fit_known_entries(data: Data) -> tuple[Array, float, Array]:
-    """The pair of rank one that fits what is known of X: least squares for u and v in turns."""
+    """The rank-one fit of the known entries of X, by alternating least squares."""
     tolerance = max(1e-9, 4 * float(np.finfo(data.dtype).eps))
     v = data.left(np.ones((data.shape[0], 1), dtype=data.dtype, order="F"))
     sigma = 0.0
@@ -157,5 +207,5 @@ def _fit_known_entries(data: Data) -> tuple[Array, float, Array]:
 
 
 def _divide(product: Array, count: Array) -> Array:
-    """Their quotient, and zero where the divisor is; Fortran-ordered."""
+    """``product / count``, zero where ``count`` is zero; Fortran-ordered."""
     return np.divide(product, count, out=np.zeros_like(product, order="F"), where=count > 0)

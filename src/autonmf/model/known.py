@@ -1,7 +1,7 @@
-"""Known components: rows of H that a caller gives, and that stay as they are.
+"""Known components: rows of H that a caller gives and that do not change.
 
-Inside, they are the first columns of V. Their number is ``n_fixed`` of a problem; sweeps over V leave them
-out, and mergers never change them. U is free everywhere: it carries the scale of a known component.
+Internally they are the first ``n_fixed`` columns of V. Sweeps over V leave them out, and mergers do not
+change them. U is free, so that it carries their scales.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from autonmf._types import Array
 from autonmf.data.factors import take_columns
 
 SAME = 1e-9
-"""Known components whose cosine differs from one by less are the same."""
+"""Known components are equal up to a scale if their cosine differs from one by less than this."""
 
 LARGEST = 1e30
-"""Entries beyond this, or below its inverse, do not fit single precision when multiplied."""
+"""Products of entries above this, or below its inverse, overflow or underflow single precision."""
 
 FEW_NAMES = 5
 """Names of features that a message lists."""
@@ -58,15 +58,15 @@ def check_known(given: Any, n_features: int, names: Any = None, own: list[str] |
 
 
 def replace_known(U: Any, V: Array, known: Array | None) -> tuple[Any, Array]:
-    """The factors with ``known`` as the first columns of V, to the last bit; U takes over their scales.
+    """Replace the first columns of V by exactly ``known``, and scale those of U accordingly.
 
-    The first columns of V are multiples of the known ones, up to rounding. U Vᵀ does not change.
+    The first columns of V are multiples of the known ones up to rounding, so that U Vᵀ does not change.
     """
     if known is None or not known.shape[1]:
         return U, V
     count = known.shape[1]
     first = V[:, :count].astype(np.float64)
-    peaks = known.max(axis=0)  # squares of known entries may not fit
+    peaks = known.max(axis=0)  # squares may overflow
     unit = known / peaks
     scales = np.ones(V.shape[1])
     scales[:count] = np.sum(first * unit, axis=0) / np.square(unit).sum(axis=0) / peaks
@@ -76,7 +76,7 @@ def replace_known(U: Any, V: Array, known: Array | None) -> tuple[Any, Array]:
 
 
 def _match_names(own: list[str], names: list[str]) -> list[int]:
-    """Where each feature of X is among the columns of the known components."""
+    """The column of the known components for each feature of X."""
     if len(set(own)) < len(own):
         raise ValueError("fixed_components has two columns of the same name")
     missing = [name for name in names if name not in set(own)]
@@ -97,7 +97,7 @@ def _list(names: list[str]) -> str:
 
 
 def _check_rows(rows: Array) -> None:
-    """Refuse rows that are no components, or that are there twice."""
+    """Refuse rows that are not valid components, or that are equal up to a scale."""
     for wrong, what in (
         (
             ~np.isfinite(rows).all(axis=1),

@@ -1,8 +1,8 @@
 r"""Nonnegative least squares with many right-hand sides, to a tolerance.
 
-`solve_nnls` is for rows that share one matrix of normal equations G; `solve_nnls_each` for rows that have a
-matrix of their own, as where entries are missing or weighted. Both descend column by column on all rows that
-are not finished, and leave the few that are still open after 400 sweeps to SciPy's active-set method.
+`solve_nnls` is for rows that share one matrix of normal equations G; `solve_nnls_each` for rows with a matrix
+each, as with missing or weighted entries. Both use coordinate descent on all rows that have not converged;
+the few that have not after 400 sweeps are solved by SciPy's active-set method.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from autonmf.data.protocol import row_blocks
 SWEEPS_PER_CHECK = 10
 MAX_CHECKS = 40
 
+WELL_CONDITIONED = 1e-4
+"""Eigenvalues of G down to this fraction of the largest: least squares without constraints are solved."""
+
 BLOCK_ENTRIES = 1 << 16
-"""Entries of a block of rows that are solved together: few enough to stay in the cache."""
+"""Entries of a block of rows that are solved together; it fits into the cache."""
 
 NEGLIGIBLE = 1e-60
-"""Components this much smaller than the largest get no weight: it would be a huge rounding error."""
+"""Components below this fraction of the largest get the weight zero: any other would be rounding error."""
 
 
 def solve_nnls(product: Array, gram: Array, tol: float = 1e-6) -> Array:
     r"""Rows :math:`u_i = \arg\min_{u \ge 0} \tfrac12 u^\top G u - a_i^\top u`, from A = X C and G = CᵀC.
 
-    The problem is solved for columns of C of norm one, so that low-energy components count alike. Column-wise
-    descent (HALS) does nearly all rows in a few sweeps. A row is finished when its KKT residual
-    ‖u - max(0, u - g/L)‖, relative to its size, is below ``tol``. Rows that are still open after 400 sweeps
+    The columns of C are first scaled to norm one, so that the tolerance is the same for low-energy
+    components. Nearly all rows converge in a few HALS sweeps: a row has converged when its KKT residual ‖u -
+    max(0, u - g/L)‖, relative to its size, is below ``tol``. Rows that have not converged after 400 sweeps
     (nearly collinear components) are solved by SciPy's active-set method.
     """
     scales = inverse_norms(gram.diagonal())
@@ -58,7 +61,9 @@ def _solve_shared(product: Array, gram: Array, tol: float) -> Array:
     if rank == 0 or not gram.any():
         return solution
     smallest, largest = (float(value) for value in np.linalg.eigvalsh(gram)[[0, -1]])
-    # A step of length 1/L sees little of a direction of small curvature: the tolerance shrinks with it.
+    if smallest > WELL_CONDITIONED * largest:  # the clipped solution without constraints is a good start
+        np.maximum((np.linalg.inv(gram) @ product.T).T, 0.0, out=solution)
+    # Steps of length 1/L are short in directions of small curvature: the tolerance is reduced accordingly.
     tol = max(tol * np.sqrt(max(smallest / largest, 0.0)), 8 * float(np.finfo(product.dtype).eps))
     pending = np.arange(rows)
     for _ in range(MAX_CHECKS):
@@ -78,7 +83,7 @@ def _solve_shared(product: Array, gram: Array, tol: float) -> Array:
 
 
 def _solve_by_active_set(product: Array, gram: Array) -> Array:
-    """Exact rows from a square root of G: with G = MᵀM and Mᵀb = a, min ‖Mu - b‖ over u ≥ 0."""
+    """Solve each row exactly: with G = MᵀM and Mᵀb = a it minimises ‖Mu - b‖ over u ≥ 0."""
     values, vectors = np.linalg.eigh(gram.astype(np.float64))
     kept = values > values[-1] * len(values) * np.finfo(np.float64).eps
     roots = np.sqrt(values[kept])
@@ -90,8 +95,8 @@ def _solve_by_active_set(product: Array, gram: Array) -> Array:
 def solve_nnls_each(product: Array, grams: Array, tol: float = 1e-6) -> Array:
     r"""Rows :math:`u_i = \arg\min_{u \ge 0} \tfrac12 u^\top G_i u - a_i^\top u`, from A and G (n x r x r).
 
-    As `solve_nnls`, whose rows share one G: column-wise descent on all open rows at once, and what is still
-    open after 400 sweeps row by row.
+    As `solve_nnls`, but with a G for each row: coordinate descent on all rows at once; rows that have not
+    converged after 400 sweeps are solved one by one.
     """
     scales = inverse_norms(np.einsum("ikk->ik", grams))
     return _solve_each(product * scales, grams * scales[:, :, None] * scales[:, None, :], tol) * scales
@@ -125,7 +130,7 @@ def _descend(u: Array, descent: Array, inverse: Array) -> Array:
 
 
 def _root_condition(grams: Array) -> Array:
-    """Steps are short in directions of small curvature: tolerances are reduced by this factor."""
+    """The square root of the inverse condition numbers, by which tolerances are reduced."""
     if grams.shape[1] == 0:
         return np.zeros(len(grams))
     values = np.linalg.eigvalsh(grams)

@@ -4,7 +4,7 @@ from autonmf.path.checkpoint import Checkpoint, open_checkpoint
 from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 from autonmf.path.search import SearchResult, find_known, project_rows, rank_path, search
-from autonmf.path.tree import ComponentTree
+from autonmf.path.tree import ComponentTree, make_tree, select_levels
 from autonmf.path.view import View, prepare
 
 __all__ = [
@@ -23,9 +23,11 @@ __all__ = [
     "default_max_rank",
     "find_known",
     "find_loss",
+    "make_tree",
     "open_checkpoint",
     "prepare",
     "project_rows",
     "rank_path",
     "search",
+    "select_levels",
 ]

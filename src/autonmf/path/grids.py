@@ -1,6 +1,6 @@
-"""Where the next λ is: the paper's adaptive grid, and the exact path from breakpoint to breakpoint.
+"""Grids of λ: the paper's adaptive grid, and the exact grid that goes from breakpoint to breakpoint.
 
-A grid answers two questions, and calls nothing back: where a path begins, and where it goes after a stop.
+A grid gives the first task of a path (`begin`), and the next one after each stop (`go_on`).
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from autonmf.losses import FrobeniusState, Problem
 from autonmf.solvers import Budget, Run, Solver, Stopping
 
 CROSSING = 1e-8
-"""ς: a λ is put this fraction above the breakpoint that it is to cross."""
+"""ς: a λ that is to cross a breakpoint is larger by this fraction."""
 
 PROGRESS = 2e-3
-"""Within its budget the exact path leaves a rank once an iteration lowers the loss by less than this."""
+"""The exact path leaves a rank when an iteration lowers the loss by less than this fraction."""
 
 FIRST = 5
-"""Iterations at the first rank, at least: a random initial point is far from any solution."""
+"""Minimum number of iterations at the first rank, since a random initial point is far from any solution."""
 
 
 class Task(NamedTuple):
-    """What is to be solved next."""
+    """The next problem to solve."""
 
     lam: float
-    state: Any  # from where
+    state: Any  # where to start
     stopping: Stopping
     number: int  # of the stop that this becomes, from 1
-    n_left: int  # how many stops are still to come at most, this one included
+    n_left: int  # maximum number of stops from here on, this one included
 
 
 class Stop(NamedTuple):
-    """A λ, and the solution there."""
+    """A λ and its solution."""
 
     lam: float
     run: Run  # with its state balanced, and without components that are zero
     next_lam: float  # the smallest breakpoint of the solution
-    state: Any  # what the grid goes on from
+    state: Any  # from which the path continues
     number: int
 
 
@@ -74,7 +74,7 @@ class AdaptiveGrid:
         return self._task(lam, state, stopping, 1)
 
     def reach(self, task: Task, result: Run) -> Stop:
-        """The stop that the solution of a task is."""
+        """The stop from the solution of a task."""
         paired = self.solution(result.state)
         state = result.state if paired.rank else task.state
         ahead = _active(_U_breakpoints(state)) if paired.rank else np.zeros(0)
@@ -90,7 +90,7 @@ class AdaptiveGrid:
         if stop.run.state.rank == 0:
             if stop.number > 1 or stop.lam == 0.0:
                 return None
-            return self._task(0.0, stop.state, stopping, 1)  # a poor start: begin without a penalty
+            return self._task(0.0, stop.state, stopping, 1)  # λ removed everything: begin without a penalty
         ahead = _active(_U_breakpoints(stop.state))
         if stop.state.rank <= lowest or len(ahead) < 2 or stop.number == self.n_points:
             return None
@@ -112,12 +112,12 @@ class AdaptiveGrid:
 class ExactGrid:
     """Every rank, one after another.
 
-    On a plateau λ only sets a threshold, so the solution at rank q is computed with no column at risk; the
-    smallest breakpoint of both its blocks is the λ where the plateau ends. There one component must go. The
-    proximal step would drop the weakest; we merge the two whose merger costs least, which raises the loss by
-    less (`autonmf.model.components`) and leads to better solutions: the weakest component may be a real one
-    while a stronger one is there twice. λ is the running maximum of the breakpoints; a rank whose own
-    breakpoint is below it has a plateau of length zero.
+    On a plateau λ only sets a threshold, so that the solution at rank q is computed with λ = 0; the smallest
+    breakpoint of both its blocks is the λ at which the plateau ends. There one component must be removed. The
+    proximal step would drop the weakest. We merge the two components whose merger costs least, which raises
+    the loss by less (`autonmf.model.components`) and leads to better solutions: the weakest component may be
+    a true one while a stronger one occurs twice. λ is the running maximum of the breakpoints; a rank whose
+    own breakpoint is below it has a plateau of length zero.
     """
 
     budget: Callable[[int], Budget] | None = None  # iterations at a rank; None: until a criterion is met
@@ -130,7 +130,7 @@ class ExactGrid:
         return self._task(0.0, solver.init(problem, U, V), stopping, 1, lowest)
 
     def reach(self, task: Task, result: Run) -> Stop:
-        """The stop that the solution of a task is."""
+        """The stop from the solution of a task."""
         state = result.state.balance().compact()
         end = end_of_plateau(state) if self.lambdas and state.rank else 0.0
         return Stop(task.lam, replace(result, state=state), end, state, task.number)
@@ -159,7 +159,7 @@ class ExactGrid:
         if index == 1:  # from a random point
             fewest, most = max(fewest, FIRST), max(most, FIRST)
         most = min(stopping.max_iter, most)
-        # The paper's criteria need more iterations than a budget has: a window of its length rests them.
+        # A window as long as the budget turns off the paper's criteria, which need more iterations.
         within = replace(stopping, max_iter=most, rank_window=most, progress=PROGRESS, min_iter=fewest)
         return Task(lam, state, within, index, n_left)
 
@@ -168,7 +168,7 @@ Grid = AdaptiveGrid | ExactGrid
 
 
 def breakpoints(problem: Problem, block: Any, product: Any, gram: Array) -> Array:
-    """The λ at which each column of the block would be dropped: ½γ‖column of the forward step‖²."""
+    """The λ at which each column of the block would be dropped: ½γ‖·‖² of its column after a forward step."""
     gamma = problem.step_size(gram)
     norms = sum_rows(_forward_norms, block, product, gram, problem.mu, gamma)
     return problem.penalty.breakpoints(norms, gamma)

@@ -1,4 +1,4 @@
-"""What a path search may be asked for: every default and every check, in one place."""
+"""The options of a path search, with all their defaults and checks."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SOLVER_NAMES = ("auto", *SOLVERS)
 ENGINES = ("auto", "direct", "compressed")
 
 ADDITIONAL = 10
-"""Components beyond the known ones that a path begins with by default, at least."""
+"""Minimum number of components beyond the known ones with which a path begins by default."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a path is, passed to ``callback`` after each iteration."""
+    """The state of a path, passed to ``callback`` after each iteration."""
 
     start: int  # which initial point, from 0
     n_starts: int
@@ -49,7 +49,7 @@ def default_max_rank(shape: tuple[int, int]) -> int:
 
 @dataclass(frozen=True)
 class PathOptions:
-    """The parameters of `rank_path`, which explains them."""
+    """The parameters of `rank_path`, where they are documented."""
 
     max_rank: int | None = None
     min_rank: int = 1
@@ -105,10 +105,10 @@ class PathOptions:
             self._check_known()
 
     def _check_known(self) -> None:
-        """Refuse what does not go with known components."""
+        """Refuse options that cannot be combined with known components."""
         if self.grid != "exact":
             raise ValueError('the adaptive grid may drop known components; use grid="exact"')
-        if not isinstance(self.make_solver(), Hals | CountDescent):
+        if not isinstance(self.make_solver(), Hals):
             raise ValueError(
                 "the paper's solvers update all components; leave out solver or fixed_components"
             )
@@ -123,7 +123,7 @@ class PathOptions:
             )
 
     def _check_loss(self) -> None:
-        """Refuse what only least squares has."""
+        """Refuse options that need the Frobenius loss."""
         if self.loss is FROBENIUS:
             return
         where = f"beta_loss={self.beta_loss!r}"
@@ -143,7 +143,7 @@ class PathOptions:
 
     @property
     def last_rank(self) -> int:
-        """Where the path ends: known components are never given up."""
+        """The smallest rank of the path: known components are never dropped."""
         return max(self.min_rank, self.n_known)
 
     @property
@@ -153,12 +153,12 @@ class PathOptions:
 
     @property
     def follows_equilibrated(self) -> bool:
-        """Whether the path is followed on X with rows and columns of comparable norm."""
+        """Whether the path is computed on X with rows and columns of comparable norms."""
         return self.equilibrate and self.loss.equilibrates
 
     @property
     def too_heavy(self) -> str:
-        """What to say when no component is left."""
+        """The message for when no component is left."""
         return f"every component became zero: mu={self.mu:g} is too heavy for these data; lower mu"
 
     @property
@@ -166,12 +166,12 @@ class PathOptions:
         return Stopping(tol=self.tol, tol_gradient=10 * self.tol, max_iter=self.max_iter)
 
     def chosen_engine(self) -> str:
-        """The engine. The paper's grid is followed as the paper has it: X is read at every step."""
+        """The engine. As in the paper, the adaptive grid reads X at every step."""
         compressible = self.grid == "exact" and self.loss is FROBENIUS
         return "direct" if self.engine == "auto" and not compressible else self.engine
 
     def deadline(self, began: float) -> float:
-        """When the time budget is spent, by the clock that ``began`` was read from."""
+        """The end of the time budget, as a value of the clock that ``began`` was read from."""
         return math.inf if self.time_budget is None else began + self.time_budget
 
     def make_solver(self) -> Solver:
@@ -183,7 +183,7 @@ class PathOptions:
         return make_solver(self.solver)
 
     def make_grid(self, *, lambdas: bool = True) -> Grid:
-        """The grid by its name; an exact one need not find the ends of its plateaus."""
+        """The grid. Without ``lambdas`` an exact grid does not compute the ends of its plateaus."""
         if self.grid == "adaptive":
             return AdaptiveGrid(self.n_points)
         if self.grid != "exact":
@@ -194,7 +194,7 @@ class PathOptions:
             return ExactGrid(None, lambdas)
         if self.budget == "auto":
             budget, n_known = self.make_solver().budget, self.n_known
-            if n_known:  # what is to be found are the others
+            if n_known:  # the budget counts the others only
                 return ExactGrid(lambda rank: budget(max(rank - n_known, 1)), lambdas)
             return ExactGrid(budget, lambdas)
         raise ValueError(f"unknown budget {self.budget!r}; choose 'auto', 'full' or a function of the rank")
@@ -203,7 +203,7 @@ class PathOptions:
         """The rank to start from, for X of this shape."""
         if not isinstance(self.init, str):
             given = self._given_rank()
-            return self._check_first(given) if given else given  # no column: check_factors says what is wrong
+            return self._check_first(given) if given else given  # no column: refused by check_factors
         first = self.max_rank
         if first is None:
             first = max(default_max_rank(shape), self.min_rank)
@@ -222,7 +222,7 @@ class PathOptions:
         return self._check_first(int(first))
 
     def settings(self) -> dict[str, Any]:
-        """What is worth remembering beside a path, as JSON would hold it."""
+        """The settings that are stored with a path, in types that JSON can hold."""
         seed = self.random_state
         return {
             "solver": self.solver if isinstance(self.solver, str) else type(self.solver).__name__,
@@ -274,7 +274,7 @@ def _check_numbers(**values: Any) -> None:
 
 
 def _check_budget(iterations: Callable[[int], int]) -> Callable[[int], Budget]:
-    """A caller's own number of iterations at a rank, checked when it is used."""
+    """A budget from a function given by the caller, whose values are checked when they are used."""
 
     def budget(rank: int) -> Budget:
         wanted = iterations(rank)

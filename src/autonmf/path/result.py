@@ -1,4 +1,4 @@
-"""`RankPath`: what a path search found, rank by rank."""
+"""`RankPath`: the result of a path search, rank by rank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.noise import WhitenedSpectrum
-from autonmf.solvers import HIGH_RANK
 
 if TYPE_CHECKING:
     from autonmf.path.tree import ComponentTree
@@ -34,7 +33,7 @@ class PathPoint:
 
 
 class Visit(NamedTuple):
-    """One λ that the path stopped at."""
+    """One λ at which the path stopped."""
 
     start: int  # which initial point
     lam: float
@@ -48,10 +47,10 @@ class Visit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a rule may look at: the path of the equilibrated X, which is called Y, and the noise of X.
+    """The input of the default rule: the path of the equilibrated X, called Y, and the noise of X.
 
     Losses and squares are fractions of ‖Y‖². With the Kullback-Leibler loss the path is that of X, losses are
-    relative to rank one, and Y is X divided by the roots of the sums of its rows and columns.
+    fractions of that of rank one, and Y is X divided by the roots of the sums of its rows and columns.
     """
 
     shape: tuple[int, int]
@@ -60,22 +59,22 @@ class Evidence:
     spectrum: Array  # σ₁², σ₂², ... of Y; a few more than the largest rank
     whitened: WhitenedSpectrum  # of X with noise of unit variance
     complete: bool = True  # False if the path was interrupted
-    all_known: bool = True  # False if entries are missing, or count with weights of their own
+    all_known: bool = True  # False if entries are missing or weighted
     n_known: int = 0  # known components: the spectrum is what they explain, then σ² of Y beyond them
-    known_drops: Array = field(default_factory=partial(np.zeros, 0))  # by how much those in Y lower the loss
+    known_drops: Array = field(default_factory=partial(np.zeros, 0))  # drops of the known components in Y
 
 
 def not_visited(rank: Any, ranks: list[int]) -> ValueError:
-    """The error for a rank that a path has not."""
+    """The error for a rank that is not on a path."""
     return ValueError(f"rank {rank!r} is not on this path; it visited {', '.join(map(str, ranks))}")
 
 
 @dataclass(frozen=True, eq=False)
 class RankPath:
-    """Every rank's best solution, and the λ visited on the way.
+    """The best solution of every rank, and the values of λ that were visited.
 
-    λ, μ and δ are in the units of X: with X divided by its scale s for the computation they are
-    s²λ', sμ' and sδ' of the scaled problem's.
+    λ, μ and δ are in the units of X: if X was divided by s for the computation, they are s²λ', sμ' and sδ'
+    with λ', μ' and δ' those of the scaled problem.
     """
 
     points: tuple[PathPoint, ...]  # by increasing rank
@@ -83,13 +82,13 @@ class RankPath:
     shape: tuple[int, int]
     squared_norm: float  # ‖X‖²
     rank_one_loss: float  # the smallest of any rank-one matrix: ½(‖X‖² - σ₁²) with the Frobenius loss
-    energy: float  # what relative losses are fractions of: ½‖X‖², or the rank-one loss with counts
+    energy: float  # the loss by which relative losses are divided: ½‖X‖², or with counts the rank-one loss
     mu: float
     delta: float
     complete: bool  # False if interrupted or stopped by a callback
     settings: dict[str, Any]  # what rank_path was called with
-    evidence: Evidence | None = None  # of a path that followed the equilibrated X
-    n_known: int = 0  # known components: the first of every point, as they were given
+    evidence: Evidence | None = None  # of a path of the equilibrated X
+    n_known: int = 0  # number of known components, which are the first of every point
 
     @property
     def ranks(self) -> Array:
@@ -103,7 +102,7 @@ class RankPath:
 
     @property
     def relative_losses(self) -> Array:
-        """`losses` divided by `energy`: what is not explained, as a fraction."""
+        """`losses` divided by `energy`: the fraction that is not explained."""
         return self.losses / self.energy
 
     @property
@@ -126,7 +125,7 @@ class RankPath:
         Raises
         ------
         ValueError
-            The path did not visit that rank; the message lists those it did.
+            The path did not visit that rank; the message lists the visited ranks.
         """
         for point in self.points:
             if point.rank == rank:
@@ -134,18 +133,14 @@ class RankPath:
         raise not_visited(rank, self.ranks.tolist())
 
     def tree(self, max_rank: int | None = None) -> ComponentTree:
-        """Which component of a smaller rank each component comes from, up to ``max_rank``.
+        """The tree of components up to ``max_rank``: the parent of each component at the next smaller rank.
 
-        The default is 25: above it the exact path makes few iterations. Where X is a Dask array, it is read
-        once, for the sums of the weights.
+        The default is 25, since the exact path makes few iterations at higher ranks. If X is a Dask array, it
+        is read once, for the sums of the weights.
         """
-        from autonmf.path.tree import make_tree
+        from autonmf.path.tree import make_tree, select_levels
 
-        bound = max(HIGH_RANK, self.ranks[0]) if max_rank is None else max_rank
-        points = [point for point in self.points if point.rank <= bound]
-        if not points:
-            raise ValueError(f"max_rank={bound} is below the smallest rank of this path, {self.ranks[0]}")
-        return make_tree(points)
+        return make_tree(select_levels(self, max_rank))
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the path and return its display; ``options`` are those of `PathDisplay.plot`."""

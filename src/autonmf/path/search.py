@@ -44,6 +44,9 @@ class Spectra(NamedTuple):
     known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
 
 
+MARGIN = 10
+"""Ranks that a path begins above the first beyond which X is noise; half of that rank if it is more."""
+
 LAGS = 1.2
 """Where noise begins, a drop that is larger than this many squared singular values is looked into."""
 
@@ -66,6 +69,7 @@ class SearchResult:
     weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
     known: Array | None = None  # known components of X, as columns
     sample: Sample | None = None  # of the rows, if the path was followed on it
+    above: Walker | None = None  # what walks through the ranks above, if the path began below its bound
 
     @property
     def view(self) -> View:
@@ -79,19 +83,20 @@ class SearchResult:
 
     def at_rank(self, rank: int) -> PathPoint:
         """The point at a rank that was visited; a `ValueError` for any other rank."""
+        return self._to_point(self._find(rank))
+
+    def _find(self, rank: int) -> int:
         if rank not in self.ranks:
             raise not_visited(rank, self.ranks)
-        return self._to_point(self.ranks.index(rank))
+        return self.ranks.index(rank)
 
     def start_at(self, rank: int) -> tuple[Any, Array, Data | None]:
         """The factors of X at a rank, and the rows of the view that they are of if not of all."""
         if self.sample is None:
-            point = self.at_rank(rank)
+            point = self._to_point(self._find(rank))
             return point.U, point.V, None
-        rows, V = (
-            self.sample.take(self.view.scaled),
-            self.unscaler.unscale_columns(self.solutions[self.ranks.index(rank)].V),
-        )
+        rows = self.sample.take(self.view.scaled)
+        V = self.unscaler.unscale_columns(self.solutions[self._find(rank)].V)
         with one_pool():
             return *self.view.scaling.to_original(fit_rows(rows, V), V), rows
 
@@ -114,10 +119,23 @@ class SearchResult:
     def finish(self) -> RankPath:
         """The path of X with all its points, and the λ of each; losses never rise on an exact path."""
         with one_pool():
-            path = self._make_monotone() if self.path.settings["grid"] == "exact" else self.with_points()
+            full = self._add_ranks_above()
+            path = full._make_monotone() if self.path.settings["grid"] == "exact" else full.with_points()
             if self.plateaus:
                 path = find_plateaus(path, self.unscaler.view)
         return replace(path, points=tuple(map(self._present, path.points)))
+
+    def _add_ranks_above(self) -> SearchResult:
+        """With the ranks from the upper bound down to where the path began."""
+        if self.above is None:
+            return self
+        walked = self.above.walk_all(keep_partial=False)
+        solutions = [solution for solution in walked.solutions() if solution.rank > self.ranks[-1]]
+        visits = _join_visits(walked, solutions)
+        if self.unscaler.sampled:
+            solutions = [solution._replace(U=None) for solution in solutions]
+        path = replace(self.path, visits=(*visits, *self.path.visits))
+        return replace(self, path=path, solutions=[*self.solutions, *solutions], above=None)
 
     def _make_monotone(self) -> RankPath:
         """With the greedy fallback where losses would rise; the best visits of such ranks say so."""
@@ -139,13 +157,22 @@ class SearchResult:
     def finish_later(self) -> Lazy[RankPath]:
         """`finish` when the path is read, if that needs no more of X than a copy no larger than the path."""
         if self.plateaus and not self.opened.keeps_rows_remote:
-            size = 0 if self.sample else sum(one.U.nbytes + one.V.nbytes for one in self.solutions)
-            unscaler = self.unscaler.without_X(size)
+            unscaler = self.unscaler.without_X(0 if self.unscaler.sampled else self._size_of_path)
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
-                later = replace(self, opened=opened, unscaler=unscaler, weighted=None, sample=None)
+                above = self.above and self.above.without_X(opened)
+                later = replace(
+                    self, opened=opened, unscaler=unscaler, weighted=None, sample=None, above=above
+                )
                 return Lazy(later.finish)
         return Lazy.known(self.finish())
+
+    @property
+    def _size_of_path(self) -> int:
+        """How many bytes the factors of all ranks have."""
+        largest = self.solutions[-1]
+        rank = self.above.max_rank if self.above else largest.rank
+        return (largest.U.nbytes + largest.V.nbytes) // largest.rank * (rank * (rank + 1) // 2)
 
     def _present(self, point: PathPoint) -> PathPoint:
         """A point as the caller sees it. With weights the factors are of X, the loss is weighted."""
@@ -193,55 +220,112 @@ def search(
         spectra = None
         if evidence and view.scaled.complete:  # before there are solutions: both need memory
             spectra = _find_spectra(view, [], max_rank, rng, whitened)
-        walk = partial(Walker, opened, options, max_rank, generators, began, checkpoint)
-        sample = walked = None
-        if takes_sample(view, options, max_rank):
-            leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
-            rank = min(spectra.whitened.count_above(), HIGH_RANK) if spectra else options.min_rank
-            compress = partial(compress_view, options=options, rank=max_rank, rng=sketch)
-            drawn = draw_sample(view.scaled, leading, rng)
-            sample, walked = _walk_sample(drawn, rank, compress, walk, rng, keep_partial=keep_partial)
-        if sample is None:
-            view = compress_view(view, options, max_rank, sketch)
-            with suppress(CompressionUnreliable):
-                walked = walk(view).walk_all(keep_partial=keep_partial)
-        if walked is None:  # by now nothing refers to the compression any more
-            view = view.direct()
-            walked = walk(view).walk_all(keep_partial=keep_partial)
+        first = _find_first_rank(view, spectra, options, max_rank, given_rank=given_rank)
+        walker = Walker(opened, options, first, generators, began, checkpoint, view)
+        del view  # so that nothing refers to its compression where that is unreliable
+        for rank in sorted({first, max_rank}):
+            walker = walker.renew(max_rank=rank)
+            found = None
+            if takes_sample(walker.view, options, max_rank):
+                found = _walk_sample(walker, max_rank, spectra, sketch, rng, keep_partial=keep_partial)
+            if found is None:
+                walker = walker.renew(view=compress_view(walker.view, options, max_rank, sketch))
+                found = _walk(walker, keep_partial=keep_partial)
+            if found is None:
+                walker = walker.renew(view=walker.view.direct())
+                found = _walk(walker, keep_partial=keep_partial)
+            assert found is not None, "without a compression nothing is unreliable"
+            followed, walked = found, found.walked
+            if spectra is None or not walked.complete or not _lags_at_noise(followed, spectra):
+                break
         if not walked.visits:
             raise ValueError(options.too_heavy)
+        deadline = options.deadline(began)
         try:
             if evidence and spectra is None:
-                spectra = _find_spectra(view, walked.solutions(), max_rank, rng)
-            return _make_result(opened, view, walked, options, options.deadline(began), spectra, sample)
+                spectra = _find_spectra(followed.view, walked.solutions(), max_rank, rng)
+            result = _make_result(opened, followed, options, deadline, spectra)
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
             _warn_of_rising_losses()
             walked.complete = False
-            return _make_result(opened, view, walked, options, -math.inf, spectra, sample)
+            result = _make_result(opened, followed, options, -math.inf, spectra)
+    if rank == max_rank or not walked.complete:
+        return result
+    above = replace(options, min_rank=rank + 1, engine=followed.whole.engine)
+    walker = walker.renew(options=above, max_rank=max_rank, checkpoint=None, view=followed.whole)
+    return replace(result, above=walker)
+
+
+class Followed(NamedTuple):
+    """A path, and what it was followed on."""
+
+    view: View  # X', with its compression if there is one
+    whole: View  # the same, or a sample of its rows
+    on: View  # the same, or only the leading directions of its compression
+    walked: Walked
+    sample: Sample | None = None
+
+
+def _find_first_rank(
+    view: View, spectra: Spectra | None, options: PathOptions, max_rank: int, *, given_rank: bool
+) -> int:
+    """Where a path begins: some ranks above the one that is given, or that from which on X is noise.
+
+    Components beyond would fit noise. They are computed when the path is read.
+    """
+    if options.grid != "exact" or not options.follows_equilibrated or not isinstance(options.init, str):
+        return max_rank
+    rank = options.last_rank
+    if not given_rank:
+        if spectra is None or not spectra.whitened.has_noise:
+            return max_rank
+        rank = max(rank, view.n_fixed + spectra.whitened.count_above())
+    return min(rank + max(MARGIN, rank // 2), max_rank)
 
 
 def _walk_sample(
-    sample: Sample | None, rank: int, compress: Callable[[View], View], walk: Callable[[View], Walker],
+    walker: Walker, max_rank: int, spectra: Spectra | None, sketch: np.random.Generator,
     rng: np.random.Generator, *, keep_partial: bool,
-) -> tuple[Sample | None, Walked | None]:  # fmt: skip
-    """Walk on a sample that shows all that a rank leaves of X'; None if only all rows do."""
+) -> Followed | None:  # fmt: skip
+    """Walk on a sample of the rows of X' that shows all that a rank leaves of it; None: only all rows do."""
+    view, options = walker.view, walker.options
+    leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
+    rank = min(spectra.whitened.count_above(), HIGH_RANK) if spectra else options.min_rank
+    sample: Sample | None = draw_sample(view.scaled, leading, rng)
     while sample is not None:
-        view, walked = compress(sample.view), None
-        with suppress(CompressionUnreliable):
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        if walked is None:
-            view = view.direct()
-            walked = walk(view).walk_all(keep_partial=keep_partial)
-        solutions = walked.solutions()
-        if not solutions:
-            return None, None
+        begun = walker.renew(view=compress_view(sample.view, options, max_rank, sketch))
+        followed = _walk(begun, keep_partial=keep_partial)
+        if followed is None:
+            followed = _walk(begun.renew(view=sample.view.direct()), keep_partial=keep_partial)
+        solutions = followed.walked.solutions() if followed else []
+        if followed is None or not solutions:
+            return None
         V = min(solutions, key=lambda solution: abs(solution.rank - rank)).V
         if sample.shows_all(V):
-            return replace(sample, view=view), walked
+            return followed._replace(view=view, sample=sample)
         sample = sample.enlarge(V, rng)
-    return None, None
+    return None
+
+
+def _walk(walker: Walker, *, keep_partial: bool) -> Followed | None:
+    """Walk on X', or on the leading directions of its compression; None if these are unreliable."""
+    with suppress(CompressionUnreliable):
+        view, on = walker.view, walker.view.narrow(walker.max_rank)
+        return Followed(view, view, on, walker.renew(view=on).walk_all(keep_partial=keep_partial))
+    return None
+
+
+def _lags_at_noise(followed: Followed, spectra: Spectra) -> bool:
+    """Whether components lag behind directions where noise begins: it may take many more components."""
+    losses = {solution.rank: solution.loss for solution in followed.walked.solutions()}
+    count, n_fixed = spectra.whitened.count_above(), followed.view.n_fixed
+    rank = max(n_fixed + count, 1)
+    if not {rank, rank + 1} <= losses.keys():
+        return False
+    squares = followed.on.energy * np.pad(spectra.of_Y, (0, rank))
+    return _lags(losses[rank] - losses[rank + 1], squares, rank - n_fixed)
 
 
 def rank_path(
@@ -325,7 +409,9 @@ def rank_path(
         "direct" reads X at every step, "compressed" only a few times, to project it on its leading
         ``max_rank`` + 10 directions (randomised); losses are then those of the projection, and factors
         are kept in single precision. "auto" compresses the exact path when that is much cheaper, and
-        takes "direct" where the first solution explains more of X than its projection shows.
+        takes "direct" where the first solution explains more of X than its projection shows. The projection
+        has the leading direction of X, so that no loss is above that of rank one by more than 1e-6 of
+        ½‖X‖²; for ``equilibrate=True`` that holds with "auto" and "direct" only.
     scale : bool
         Divide X by its root mean square inside, so that μ, δ and ``tol`` mean the same at any scale. False
         reproduces the paper.
@@ -454,16 +540,15 @@ def _find_spectra(
 
 
 def _make_result(
-    opened: OpenedData, view: View, walked: Walked, options: PathOptions, deadline: float,
-    spectra: Spectra | None, sample: Sample | None,
-) -> SearchResult:  # fmt: skip
+    opened: OpenedData, followed: Followed, options: PathOptions, deadline: float, spectra: Spectra | None
+) -> SearchResult:
     """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
+    view, whole, on, walked, sample = followed
     solutions, evidence = walked.solutions(), None
-    on = view if sample is None else sample.view
     if spectra is not None:
         _, _, spectrum, whitened, known_drops = spectra
         if sample is not None:
-            spectrum = find_spectrum(lead_tall(on.scaled, len(spectrum)).R, on.scaled)
+            spectrum = find_spectrum(lead_tall(whole.scaled, len(spectrum)).R, whole.scaled)
         unit = on.energy
         if not options.loss.equilibrates:
             unit /= max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
@@ -523,8 +608,7 @@ def _iterate_where_noise_begins(
     before = max(view.n_fixed - 1, 0)
 
     def lags(rank: int) -> bool:
-        gain = better[rank].loss - better[rank + 1].loss
-        return bool(gain > LAGS * squares[rank - before] + NEGLIGIBLE * squares.sum())
+        return _lags(better[rank].loss - better[rank + 1].loss, squares, rank - before)
 
     while {rank, rank + 1} <= better.keys() and rank - before < HIGH_RANK and lags(rank):
         better[rank] = _iterate(better[rank], better[rank], "here", view, options)
@@ -534,6 +618,11 @@ def _iterate_where_noise_begins(
             better[rank] = _iterate(better[rank], better[rank - 1], "grow", view, options)
         rank += 1
     return list(better.values())
+
+
+def _lags(drop: float, squares: Array, rank: int) -> bool:
+    """Whether a component beyond so many directions lowers the loss by more than the next one could."""
+    return bool(drop > LAGS * squares[rank] + NEGLIGIBLE * squares.sum())
 
 
 def _iterate(known: Solution, start: Solution, step: str, view: View, options: PathOptions) -> Solution:

@@ -1,6 +1,6 @@
 """A path in one file: arrays as npz, everything else as JSON inside it. No pickle.
 
-Files may come from others: nothing in them is run, and nothing larger than the file is allocated.
+Files may be hostile: no code in them is run, and nothing larger than the file is allocated.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
 Result = TypeVar("Result")
 
 FORMAT = "autonmf.RankPath"
-FORMATS = (FORMAT, "autonmf.AutoNMF")  # every one that a class of that name saves and loads
+FORMATS = (FORMAT, "autonmf.AutoNMF")  # each is saved and loaded by the class of that name
 VERSION = 2
 SIZES = ("squared_norm", "rank_one_loss", "energy", "mu", "delta")  # of a path
 COLUMNS = ("ranks", "losses", "spectrum")  # of the evidence
 
 
 def save_path(path: RankPath, file: str | PathLike[str]) -> None:
-    """Write ``path``; an existing file is replaced only once the new one is complete."""
+    """Write ``path`` to a file; an existing file is replaced only once the new one is complete."""
     write_archive(file, describe_path(path), list_factors(path))
 
 
 def load_path(file: str | PathLike[str]) -> RankPath:
-    """Read a path; anything else is refused with a ValueError."""
+    """Read a path; a ValueError if the file holds anything else."""
     return read_archive(file, FORMAT, read_path)
 
 
 def describe_path(path: RankPath) -> dict[str, Any]:
-    """All of a path but its factors, as JSON holds it."""
+    """All of a path except its factors, in types that JSON can hold."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -59,7 +59,7 @@ def describe_path(path: RankPath) -> dict[str, Any]:
 
 
 def list_factors(path: RankPath) -> dict[str, Array]:
-    """The factors of a path by the names under which a file holds them."""
+    """The factors of a path by their names in the file."""
     return {f"{name}{i}": getattr(point, name) for i, point in enumerate(path.points) for name in "UV"}
 
 
@@ -74,20 +74,20 @@ def write_archive(file: str | PathLike[str], header: dict[str, Any], arrays: dic
 
 
 def read_archive(file: str | PathLike[str], form: str, read: Callable[[Archive, Any], Result]) -> Result:
-    """What ``read`` makes of a file and its header; one that is refused is called no saved ``form``."""
+    """Open a file and return ``read(archive, header)``; errors say that it is not a saved ``form``."""
     with open(file, "rb") as stream:
         try:
             archive = Archive(stream)
             return read(archive, json.loads(archive.text("header")))
         except MemoryError:
             raise
-        except Exception as error:  # damaged files raise anything, from LookupError to tokenize.TokenError
+        except Exception as error:  # damaged files may raise any exception, even tokenize.TokenError
             name = form.removeprefix("autonmf.")
             raise ValueError(f"{os.fspath(file)} is not a saved {name}: {error}") from None
 
 
 def check_format(header: Any, form: str, version: int) -> None:
-    """Refuse a header of something else, or of a newer version."""
+    """Refuse a header of another format, or of a newer version."""
     found = check_kind(header, dict)["format"]
     if found != form:
         known = found in FORMATS
@@ -98,7 +98,7 @@ def check_format(header: Any, form: str, version: int) -> None:
 
 
 def read_visit(values: Any) -> Visit:
-    """A visit from what JSON holds of it."""
+    """Read a visit from JSON."""
     start, lam, rank, loss, n_iter, seconds, reason, next_lam = values
     if not isinstance(reason, str):
         raise ValueError("a visit has no reason")
@@ -115,7 +115,7 @@ def read_visit(values: Any) -> Visit:
 
 
 def read_path(archive: Archive, header: Any) -> RankPath:
-    """A path from its header, and its factors in the archive."""
+    """Read a path from its header and the factors in the archive."""
     check_format(header, FORMAT, VERSION)
     n, m = map(check_count, header["shape"])
     points = tuple(_read_point(archive, i, fields, (n, m)) for i, fields in enumerate(header["points"]))
@@ -123,7 +123,7 @@ def read_path(archive: Archive, header: Any) -> RankPath:
     if not ranks or ranks != sorted(set(ranks)):
         raise ValueError("its ranks do not increase")
     evidence = _read_evidence(header.get("evidence"), (n, m))
-    if evidence is not None and evidence.ranks.tolist() != ranks:
+    if evidence is not None and evidence.ranks.tolist() != ranks[: len(evidence.ranks)]:
         raise ValueError("its evidence is not that of its ranks")
     n_known = check_count(header.get("n_known", 0), 0)
     if n_known > ranks[0]:
@@ -190,7 +190,7 @@ def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
 
 
 def read_column(values: Any, *, finite: bool = False) -> Array:
-    """A column of the evidence: numbers, which may be infinite or NaN unless asked otherwise."""
+    """Read a column of the evidence: numbers, which may be infinite or NaN unless ``finite``."""
     column = np.array(check_kind(values, list))
     if column.ndim != 1 or column.dtype.kind not in "if" or (finite and not np.isfinite(column).all()):
         raise ValueError("its evidence has a column that is not a list of numbers")
@@ -198,35 +198,35 @@ def read_column(values: Any, *, finite: bool = False) -> Array:
 
 
 def check_kind(value: Any, kind: type) -> Any:
-    """The value, if it is of this kind."""
+    """Return the value if it is of this type; a ValueError otherwise."""
     if not isinstance(value, kind):
         raise ValueError(f"its header has {str(value)[:40]!r} in the wrong place")
     return value
 
 
 def check_count(value: Any, least: int = 1) -> int:
-    """The value, if it is an integer of at least ``least``."""
+    """Return the value if it is an integer of at least ``least``; a ValueError otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"its header has {str(value)[:40]!r} where a count is expected")
     return value
 
 
 def check_size(value: Any) -> float:
-    """The value, if it is a finite nonnegative number."""
+    """Return the value if it is a finite nonnegative number; a ValueError otherwise."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise ValueError(f"its header has {str(value)[:40]!r} where a nonnegative number is expected")
     return float(value)
 
 
 def _check_lam(value: Any) -> float:
-    """A λ; NaN where none is known."""
+    """Check a λ, which may be NaN if it is not known."""
     return math.nan if isinstance(value, float) and math.isnan(value) else check_size(value)
 
 
 class Archive:
     """An npz as `numpy.savez` writes it: arrays by name, not compressed.
 
-    Names are looked up, never used as places on the disk.
+    Names in the file are never used as paths.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -12,7 +12,8 @@ from scipy.optimize import linear_sum_assignment
 
 from autonmf._types import Array
 from autonmf.metrics import unit_columns
-from autonmf.path.result import PathPoint, not_visited
+from autonmf.path.result import PathPoint, RankPath, not_visited
+from autonmf.solvers import HIGH_RANK
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,15 @@ class ComponentTree:
                 into = ", ".join(f"{child + 1} ({here['similarity'][child]:.2f})" for child in children)
                 lines.append(f"{rank:4}  {parent + 1:9}  {into}")
         return "\n".join(lines)
+
+
+def select_levels(path: RankPath, max_rank: int | None) -> list[PathPoint]:
+    """The points of a path that its tree shows: up to a rank, by default the last that is iterated well."""
+    bound = max(HIGH_RANK, int(path.ranks[0])) if max_rank is None else max_rank
+    points = [point for point in path.points if point.rank <= bound]
+    if not points:
+        raise ValueError(f"max_rank={bound} is below the smallest rank of this path, {path.ranks[0]}")
+    return points
 
 
 def make_tree(points: Sequence[PathPoint]) -> ComponentTree:

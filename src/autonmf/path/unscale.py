@@ -1,9 +1,9 @@
 """From the solutions of a scaled matrix to points of X, whose losses never rise with the rank.
 
-Small budgets, and scaling back from the equilibrated matrix, can leave a solution with more components and a
-larger loss than the one before it, or than the best one of rank one. It is not worth keeping: the greedy
-fallback takes its place, which is the solution of a smaller rank, plus one component after another that each
-lower the loss, with a few iterations after each.
+With small budgets, or after scaling back from the equilibrated matrix, a solution may have a larger loss than
+one with fewer components, or than the best one of rank one. It is then replaced by the greedy fallback: the
+solution of a smaller rank plus components that are added one at a time, each of which lowers the loss, with a
+few iterations after each.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from autonmf.path.walk import Solution
 from autonmf.solvers import CountDescent, Hals
 
 FALLBACK_STEPS = 3
-"""Iterations after each component that the fallback adds; at high ranks as few as the path makes there."""
+"""Maximum number of iterations after each component that the fallback adds; fewer at high ranks."""
 
 SINGLE, DOUBLE = 1e-9, 1e-13
-"""Losses that differ by less than this fraction of ½‖X‖² are equal, in either precision."""
+"""Losses are equal if they differ by less than this fraction of ½‖X‖², in single or double precision."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unscaler:
-    """Turns solutions of X' into points of X, one rank after another."""
+    """Converts solutions of X' to points of X."""
 
     view: View  # of X in its own units: losses are evaluated there
     scaling: Scaling  # from X to X'
@@ -45,7 +45,7 @@ class Unscaler:
     sampled: bool = False  # whether solutions are those of some rows, and all are projected on V
 
     def to_point(self, solution: Solution) -> PathPoint:
-        """A solution as a point of X that is no worse than the best one of the smallest rank."""
+        """Convert a solution to a point of X that is no worse than the best one of the smallest rank."""
         point = self._unscale(solution)
         n_fixed = self.view.n_fixed
         if solution.rank == max(n_fixed, 1) and (n_fixed or not self.scaling.is_uniform):
@@ -53,7 +53,7 @@ class Unscaler:
         return self._no_worse_than(None, point)
 
     def make_monotone(self, points: Iterable[PathPoint]) -> Iterator[PathPoint]:
-        """Points by increasing rank, with the fallback in place of those whose loss rises."""
+        """Replace points whose loss is larger than that of a smaller rank by the fallback."""
         best: PathPoint | None = None
         for point in points:
             point = self._no_worse_than(best, point)
@@ -62,19 +62,19 @@ class Unscaler:
             yield point
 
     def _no_worse_than(self, before: PathPoint | None, point: PathPoint) -> PathPoint:
-        """A point, or the fallback where one of a smaller rank (None: the smallest) explains more."""
+        """The point, or the fallback if ``before`` (None: the smallest rank) explains more."""
         if not self._is_worse(point, before):
             return point
         grown = self._grow(point.rank, before)
         fallback = self._to_point_like(point, grown.U, grown.V, self.view.measure(grown))
-        is_better = self._objective(fallback) < self._objective(point)  # with a heavy μ it need not be
+        is_better = self._objective(fallback) < self._objective(point)  # with a large μ it may not be
         return fallback if is_better else point
 
     def _unscale(self, solution: Solution) -> PathPoint:
         """A solution of X' as one of X: balanced, by decreasing energy, in the units of X."""
         if self.sampled:
             return self._project(solution)
-        view, dtype = self.view, _roomy(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
+        view, dtype = self.view, roomy(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
         U, V = (factor.astype(dtype, copy=False) for factor in (solution.U, solution.V))
         U, V = self.scaling.to_original(U, V)
         if self.scaling.is_uniform:
@@ -115,9 +115,9 @@ class Unscaler:
         return point.loss / self.view.loss_unit + 0.5 * self.mu * squares / self.view.scaling.unit
 
     def _grow(self, rank: int, before: PathPoint | None) -> Any:
-        """The greedy fallback with so many components, from the point before or the smallest rank.
+        """The greedy fallback with ``rank`` components, from the point before or the smallest rank.
 
-        Where nothing is left to explain, the strongest component is cut into equal parts.
+        If no component lowers the loss, the strongest one is split into equal parts.
         """
         view, solver = self.view, Hals() if self.view.loss is FROBENIUS else CountDescent()
         U, V = view.smallest[:2] if before is None else view.scaling.to_scaled(before.U, before.V)
@@ -133,7 +133,7 @@ class Unscaler:
             for _ in range(min(FALLBACK_STEPS, solver.budget(grown.rank).fewest)):
                 grown = solver.step(grown)
             grown = grown.balance().compact()
-            if grown.rank <= state.rank:  # it vanishes again: nothing but rounding errors is left
+            if grown.rank <= state.rank:  # it vanishes: only rounding errors are left
                 break
             state = grown
         return state if state.rank == rank else state.split(rank)
@@ -146,12 +146,12 @@ class Unscaler:
         return replace(point, U=U, V=V, loss=loss * view.loss_unit)
 
     def without_X(self, most: int) -> Unscaler | None:
-        """The same with something in place of X that has at most so many bytes; None if there is nothing."""
+        """The same without X, if what replaces it has at most ``most`` bytes; otherwise None."""
         view = self.view.without_X(most, single=self.sampled)
         return None if view is None else replace(self, view=view, deadline=math.inf)
 
 
-def _roomy(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
+def roomy(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
     """The type, or double precision where entries of this size do not fit: X may be far larger than 1."""
     safe = float(np.finfo(dtype).max) ** 0.5
     return dtype if 1 / safe < size < safe else np.dtype(np.float64)

@@ -20,20 +20,24 @@ from autonmf.data import (
     equilibration,
     is_tall,
     lead,
-    row_blocks,
+    reduce_dominant,
     unit_scaling,
     unscale,
 )
 from autonmf.data.compressed import OVERSAMPLE
-from autonmf.data.factors import map_rows, scale_rows, sum_rows
+from autonmf.data.factors import append_column, map_rows, norm, scale_columns, scale_rows, sum_rows
 from autonmf.data.masked import Masked
 from autonmf.losses import FROBENIUS, Loss
 from autonmf.losses.protocol import NONE
+from autonmf.model.initial import leading_triplet
 from autonmf.model.known import replace_known
 from autonmf.path.options import PathOptions
 
 UNITS, MOST_EQUILIBRATIONS = 0.5, 3
 """Scales whose logarithms vary by more are those of different units: X is equilibrated once more."""
+
+CONCENTRATED = 0.4
+"""Rows or columns with more of the energy, as about their largest share, may hide the others."""
 
 SINGLE_TOL = 1e-7
 """Tolerances below this need double precision, too."""
@@ -49,6 +53,9 @@ ROWS_PER_DIRECTION, LEAST_FRACTION = 64, 1 / 64
 
 PAYS = 4.0
 """X must have this many times as many rows as a sample."""
+
+LEADING = 1e-9
+"""Of ‖X‖²: what the leading direction of a compression may miss of its product with X."""
 
 UNRELIABLE = 0.002
 """A loss through the compression may miss this fraction of what the factors explain, per component."""
@@ -155,6 +162,12 @@ class View:
         """The same without compression, and with losses of counts in double precision."""
         return replace(self, compressed=None, precise=self.precise or self.loss is not FROBENIUS)
 
+    def narrow(self, rank: int) -> View:
+        """The same with only as many directions of the compression as components up to a rank need."""
+        if self.compressed is None or rank + OVERSAMPLE >= self.compressed.R.shape[1]:
+            return self
+        return replace(self, compressed=self.compressed.narrow(rank + OVERSAMPLE))
+
     def is_unreliable(self, U: Any, V: Array, loss: float) -> bool:
         """Whether the loss of a solution through the compression is far from that on X'.
 
@@ -208,24 +221,56 @@ def prepare(
     scaled = scaling.apply(weighted)
     scaling = scaling if weights is None else weights.then(scaling)
     if options.follows_equilibrated:
-        for _ in range(MOST_EQUILIBRATIONS):
-            step = equilibration(scaled)
-            scaling, scaled = scaling.then(step), step.apply(scaled)
-            if max(_spread(step.a), _spread(step.b)) <= UNITS:
-                break
-        step = unit_scaling(scaled)
-        scaling, scaled = scaling.then(step), step.apply(scaled)
+        equal, scaled = _equilibrate(scaled)
+        scaling = scaling.then(equal)
     view = _view(data, scaling, scaled, options, known)
     if sample and takes_sample(view, options, rank):
         return view
     return compress_view(view, options, rank, rng)
 
 
+def _equilibrate(data: Data) -> tuple[Scaling, Data]:
+    """Scales that give rows and columns comparable norms and entries a root mean square of one; X scaled."""
+    total = Scaling()
+    step = equilibration(data)
+    variation, largest_share = _compare(step)
+    if largest_share > CONCENTRATED:
+        total = reduce_dominant(data)
+        data = total.apply(data)
+        step = equilibration(data)
+        variation, _ = _compare(step)
+    for left in reversed(range(MOST_EQUILIBRATIONS)):
+        total, data = total.then(step), step.apply(data)
+        if left == 0 or variation <= UNITS:
+            break
+        step = equilibration(data)
+        variation, _ = _compare(step)
+    unit = unit_scaling(data)
+    return total.then(unit), unit.apply(data)
+
+
 def compress_view(view: View, options: PathOptions, rank: int, rng: np.random.Generator) -> View:
     """The same, compressed for a search from ``rank`` where that pays."""
     if view.compressed is not None or not _compresses(view.scaled, options, rank):
         return view
-    return replace(view, compressed=compress(view.scaled, rank, rng))
+    compressed = compress(view.scaled, rank, rng)
+    if not options.follows_equilibrated:  # losses of X are those of `prepare_like`
+        compressed = _with_leading(view.scaled, compressed)
+    return replace(view, compressed=compressed)
+
+
+def _with_leading(data: Data, compressed: Compressed) -> Compressed:
+    """The compression with the leading singular pair of X in it, whose loss is then that of X.
+
+    Where the spectrum hardly decays, a few products with X do not find it; one more product tells.
+    """
+    _, sigma, v = leading_triplet(compressed)
+    outside = norm(data.right(v.astype(data.dtype))) ** 2 - sigma**2  # ‖(I - LLᵀ)Xv‖²
+    if outside <= LEADING * data.squared_norm():
+        return compressed
+    _, sigma, v = leading_triplet(data, v)
+    directions = np.hstack([compressed.R, sigma * v])
+    return compress_onto(data, data.right(np.asfortranarray(directions, dtype=data.dtype)))
 
 
 def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
@@ -256,9 +301,18 @@ def prepare_like(view: View, options: PathOptions) -> View:
     plain = replace(plain, precise=view.precise or view.loss is FROBENIUS)
     if view.compressed is None:
         return plain
-    sides = [s.b if view.scaling.transposed else s.a for s in (view.scaling, plain.scaling)]
-    basis = scale_rows(scale_rows(view.compressed.L, sides[0]), 1.0 / sides[1])
-    return replace(plain, compressed=compress_onto(plain.scaled, basis))
+    rows, columns = (
+        [side for s in (view.scaling, plain.scaling) for side in [s.b if s.transposed == by_rows else s.a]]
+        for by_rows in (True, False)
+    )
+    basis = scale_rows(scale_rows(view.compressed.L, rows[0]), 1.0 / rows[1])
+    others = scale_rows(scale_rows(view.compressed.R, columns[0]), 1.0 / columns[1])
+    _, sigma, v = leading_triplet(Compressed(basis, others, plain.scaled.squared_norm()))
+    u = plain.scaled.right(np.asfortranarray(v, dtype=plain.scaled.dtype))  # nearer to the leading direction
+    size = norm(basis) / sigma
+    return replace(
+        plain, compressed=compress_onto(plain.scaled, append_column(basis, scale_columns(u, size)))
+    )
 
 
 def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions, known: Array | None) -> View:
@@ -302,15 +356,31 @@ def root_sums(data: Data) -> Scaling:
     return Scaling(map_rows(_root, rows), _root(columns))
 
 
-def _spread(scales: Any) -> float:
-    """The standard deviation of the decimal logarithms of scales."""
-    count, total, squares = sum_rows(_log_moments, scales)
-    return float(np.sqrt(max(squares / count - (total / count) ** 2, 0.0)))
+def _compare(step: Scaling) -> tuple[float, float]:
+    r"""How much the scales of an equilibration vary, and how concentrated the energy is; of both sides.
+
+    The first is the standard deviation of their decimal logarithms. The second is :math:`\sqrt{\sum_i p_i^2}`
+    for the shares p of rows or columns in the energy, which is near the largest if that is large.
+    """
+    compared = []
+    for scales in (step.a, step.b):
+        energy = sum_rows(_energy, scales)
+        logs, squares, squared_shares = sum_rows(_moments, scales, energy)
+        n = scales.shape[0]
+        variation = np.sqrt(max(squares / n - (logs / n) ** 2, 0.0))
+        compared.append((variation, np.sqrt(squared_shares)))
+    variation, largest_share = np.max(compared, axis=0)
+    return float(variation), float(largest_share)
 
 
-def _log_moments(scales: Array) -> Array:
-    logs = np.log10(scales)
-    return np.array([logs.size, logs.sum(), np.square(logs).sum()])
+def _energy(scales: Array) -> float:
+    """Scales are fourth roots of energies."""
+    return float((scales**4).sum())
+
+
+def _moments(scales: Array, energy: float) -> Array:
+    logs, shares = np.log10(scales), scales**4 / energy
+    return np.array([logs.sum(), np.square(logs).sum(), np.square(shares).sum()])
 
 
 def _root(sums: Array) -> Array:
@@ -321,15 +391,7 @@ def _root(sums: Array) -> Array:
 def _copy_single(scaled: Data) -> Data:
     """X' in single precision, in memory of our own; as it is where X is a file."""
     inner, scaling = (scaled.data, scaled.scaling) if isinstance(scaled, Scaled) else (scaled, Scaling())
-    if isinstance(inner, Dense):
-        X = np.empty_like(inner.X, dtype=np.float32)
-        for rows in row_blocks(inner.shape):
-            a = scaling.a[rows] if np.ndim(scaling.a) else scaling.a
-            X[rows] = inner.X[rows] / a / np.transpose(scaling.b)
-        return Dense(X)
-    if isinstance(inner, Sparse):
-        return inner.divide(scaling.a, scaling.b, np.float32)
-    return scaled
+    return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Dense | Sparse) else scaled
 
 
 def _copy(scaled: Data, most: int) -> Data | None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event, Lock
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from autonmf._types import Array, cached_property
 from autonmf._warnings import warn
-from autonmf.data import OpenedData
+from autonmf.data import OpenedData, Scaled, unscale
 from autonmf.losses import FROBENIUS
 from autonmf.losses.protocol import Posed
 from autonmf.model.initial import check_factors
@@ -26,7 +26,7 @@ from autonmf.path.grids import Grid, Stop, Task
 from autonmf.path.options import PathOptions, Progress
 from autonmf.path.result import Visit
 from autonmf.path.view import View
-from autonmf.solvers import Run, run
+from autonmf.solvers import HIGH_RANK, Run, run
 
 
 class CompressionUnreliable(Exception):
@@ -93,6 +93,20 @@ class Walker:
     walked: Walked = field(default_factory=Walked)
     stop: Event = field(default_factory=Event)  # set where one path ends them all
 
+    def renew(self, **changes: Any) -> Walker:
+        """The same with some changes, before anything was found."""
+        return replace(self, walked=Walked(), stop=Event(), **changes)
+
+    def without_X(self, opened: OpenedData) -> Walker:
+        """The same later, with data that take the place of X: the view is given them if it needs any."""
+        view, data = self.view, unscale(opened.data)
+        if view.compressed is not None:
+            view = replace(view, data=view.compressed, scaled=view.compressed)
+        elif isinstance(view.scaled, Scaled):
+            view = replace(view, data=data, scaled=view.scaled.replace_data(data))
+        options = replace(self.options, callback=None, time_budget=None)
+        return replace(self, opened=opened, options=options, view=view)
+
     @property
     def n_starts(self) -> int:
         return self.options.n_starts if isinstance(self.options.init, str) else 1
@@ -147,7 +161,8 @@ class Walker:
         """Follow the grid from one initial point."""
         options, grid = self.options, self.grid
         problem = self.view.pose(mu=options.mu, delta=options.delta)
-        track = self.checkpoint.track(self.view.engine, index) if self.checkpoint else None
+        search = f"{self.view.engine}, from rank {self.max_rank}"
+        track = self.checkpoint.track(search, index) if self.checkpoint else None
         last = self._resume(problem, track) if track else None
         if last is None and index > 0 and time.monotonic() > options.deadline(self.began):
             self.walked.finish()  # not begun: the time is up
@@ -227,7 +242,9 @@ class Walker:
 
     def _keep(self, stop: Stop, visit: Visit, loss: float) -> None:
         state = stop.run.state
-        self.walked.add(Solution(state.U, state.V, loss, stop.lam, stop.run.n_iter), visit)
+        needed = not self.view.sampled or state.rank <= HIGH_RANK  # others of a sample are never read
+        U = state.U if needed else None
+        self.walked.add(Solution(U, state.V, loss, stop.lam, stop.run.n_iter), visit)
 
     def _check_compression(self, stop: Stop, loss: float) -> None:
         """Whether the first solution of a path can be trusted."""

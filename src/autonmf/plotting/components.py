@@ -17,7 +17,7 @@ from autonmf.plotting.presentation import (
     score_features,
     top_features,
 )
-from autonmf.plotting.style import DARK, Display, axes_or_new, grid_in, log_axis, open_frame, style_of
+from autonmf.plotting.style import DARK, Display, axes_or_new, divide_axes, log_axis, open_frame, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ PAGE = 1.6
 """Preferred width over height of a figure."""
 
 FEW = 12
-"""Titles are smaller if there are more components than this."""
+"""Titles are smaller if there are more components."""
 
 
 class ComponentsDisplay(Display):
@@ -171,19 +171,14 @@ class ComponentsDisplay(Display):
         columns = choose_columns(count, width / height)
         rows = ceil(count / columns)
         self.ax_ = axes_or_new(ax, (max(columns * width, 2.4), max(rows * height, 2.0)))
-        cells = grid_in(self.ax_, rows * len(parts), columns, parts * rows)
-        self.axes_ = []
-        for index, title in enumerate(self.titles):
-            row, column = divmod(index, columns)
-            first = row * len(parts)
-            panel = [self.ax_.figure.add_subplot(cells[first + part, column]) for part in range(len(parts))]
+        self.axes_ = divide_axes(self.ax_, count, columns, parts)
+        for index, (panel, title) in enumerate(zip(self.axes_, self.titles, strict=True)):
             forms[self.kind](panel, index, cmap, lowest=index + columns >= count)
             panel[0].set_title(title, fontsize="medium" if count <= FEW else "small", pad=3)
-            self.axes_.append(panel)
         return self
 
     def _tile(self) -> tuple[float, float, list[float]]:
-        """Width and height of the place of one component in inches, and relative heights of its axes."""
+        """Width and height of one component in inches, and relative heights of its axes."""
         if self._about.image_shape is not None and self.kind == "image":
             rows, columns = self._about.image_shape
             return 1.25, 1.25 * min(max(rows / columns, 0.3), 3.0) + 0.22, [1.0]
@@ -263,7 +258,7 @@ class ComponentsDisplay(Display):
 
 
 def choose_columns(count: int, aspect: float) -> int:
-    """The number of columns that brings all tiles close to the shape of a page, with few empty cells."""
+    """The number of columns for which the figure has about the shape of a page, with few empty cells."""
 
     def misfit(columns: int) -> float:
         rows = ceil(count / columns)

@@ -1,4 +1,4 @@
-"""Displays over the rank: the evidence for it, the path, and the answers of several methods."""
+"""Displays by rank: the evidence, the path, and the answers of several methods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_RANKS = 50
-"""Largest rank shown, unless the chosen or a plausible rank is larger."""
+"""Largest rank that is shown, unless twice the chosen or a plausible rank is larger."""
 
 
 @dataclass(eq=False, repr=False)
@@ -156,8 +156,8 @@ PANELS = ("loss", "lambda")
 class PathDisplay(Display):
     """The loss of each rank of a path, and its plateau: the interval of λ over which the path has that rank.
 
-    With several initialisations the losses are the best of all of them; the plateaus are those of one, the
-    initialisation with the lowest loss at the marked rank.
+    With several initialisations, losses are the best of all; plateaus are those of the initialisation with
+    the lowest loss at the marked rank.
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ class PathDisplay(Display):
     def plot(self, ax: Axes | None = None, *, panels: str | Sequence[str] = "loss") -> Self:
         """Draw the panel "loss", "lambda" or both, in ``ax`` or a new figure.
 
-        λ is what a component costs in the paper's model: the path has a rank from the first to the last λ of
-        its plateau, and a long plateau means that its components are worth much more than the next one.
+        λ is the cost of a component in the paper's model. The path has a rank from the first to the last λ of
+        its plateau; a long plateau means that all its components lower the loss much more than the next one.
         """
         names = self._check_panels(panels)
         self.ax_ = axes_or_new(ax, (5.4, 1.0 + 2.3 * len(names)))
@@ -256,10 +256,10 @@ class PathDisplay(Display):
 
 
 def find_plateaus(visits: Sequence[Any], rank: int | None = None) -> Array:
-    """Rank, first and last λ of each plateau, from the visits of one initialisation, by increasing rank.
+    """Rank, first and last λ of each plateau by increasing rank, for one initialisation.
 
-    It is the initialisation with the lowest loss at ``rank``; without a rank, the one with the lowest loss
-    at most ranks.
+    This is the initialisation with the lowest loss at ``rank``; by default, the one with the lowest loss at
+    most ranks.
     """
     start = _best_start(visits, rank)
     rows = []
@@ -285,7 +285,7 @@ WIDE = 12
 
 
 class AgreementDisplay(Display):
-    """The rank that each method found, with its plausible ranks; one method is marked.
+    """The rank that each method found, with its plausible ranks; one method may be marked.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
-"""The columns of the evidence for a rank: their names, what they mean, and how they are drawn.
+"""The columns of the evidence for a rank: their names, their meaning, and how they are drawn.
 
-A `RankEstimate` has its evidence as a table by columns. Plots and the report look columns up here, so this is
-the only module that knows their names.
+The evidence of a `RankEstimate` is a table by columns. Plots and the report look columns up here.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ class Column:
     log: bool = False  # on a log scale, if the values span a decade or have a level
     unit: bool = False  # at most 1, and mostly at least 0
     thresholds: tuple[str, ...] = ()  # columns drawn as a line to compare with; the first that exists
-    level: tuple[float, str] | None = None  # a constant that values above it are drawn from, and its name
+    level: tuple[float, str] | None = None  # a constant to compare with, and its name
     standard_error: str = ""  # the column with its standard errors
-    replaced_by: tuple[str, ...] = ()  # columns that are drawn in its place where they exist
+    replaced_by: tuple[str, ...] = ()  # columns that are drawn instead if they exist
     drawn: bool = True  # by default
 
     def needs_log_scale(self, values: Array) -> bool:
@@ -56,7 +55,7 @@ COLUMNS: dict[str, Column] = {
     ),
     "noise_ratio": Column(
         "noise ratio",
-        "The strongest pattern that so many components leave, over the largest that noise alone would show: "
+        "The strongest pattern in what is left of X, divided by the strongest that noise alone would show: "
         "1 or less if only noise is left.",
         log=True,
         level=(1.0, "noise"),
@@ -102,12 +101,12 @@ THRESHOLD_LABELS = {"threshold": "threshold", "permuted_quantile": "permuted dat
 
 
 def column(name: str) -> Column:
-    """How to draw a column; unknown columns are labelled with their own name."""
+    """The description of a column; unknown columns are labelled with their names."""
     return COLUMNS.get(name, Column(name.replace("_", " ")))
 
 
 def default_columns(evidence: Mapping[str, Array]) -> list[str]:
-    """The columns to draw: known ones without repetition, else the loss, else all that are numeric."""
+    """The columns to draw: the known ones that are not replaced by others, the loss, or all numeric ones."""
     known = [name for name, each in COLUMNS.items() if name in evidence and each.drawn]
     if known:
         return [name for name in known if not any(other in known for other in COLUMNS[name].replaced_by)]

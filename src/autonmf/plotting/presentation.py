@@ -1,4 +1,4 @@
-"""`Presentation`: how components are shown in plots and reports, also inferred from column names."""
+"""`Presentation`: how components are shown in plots and reports; it may be inferred from column names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Presentation:
         return _shorten(self.feature_names[index]) if self.feature_names else f"column {index + 1}"
 
     def sample(self, index: int) -> str:
-        """The name of a sample, or its place in the map, or its row number."""
+        """The name of a sample, its position in the map, or its row number."""
         if self.sample_names:
             return _shorten(self.sample_names[index])
         if self.map_shape:
@@ -77,7 +77,7 @@ def choose_presentation(
     n_top: int = 10,
     top_by: str = "weight",
 ) -> Presentation:
-    """The presentation for an n x m matrix; parameters that do not match it are refused with a suggestion."""
+    """Choose the presentation for an n x m matrix, after checking the parameters."""
     n, m = shape
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' (along rows) or 'F' (down columns), got {order!r}")
@@ -93,11 +93,11 @@ def choose_presentation(
     if chosen not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
     if image_shape is not None:
-        _check_shape(image_shape, m, "image_shape", "features")
+        check_shape(image_shape, m, "image_shape", "features")
     elif chosen == "image":
         raise ValueError("images need image_shape=(rows, columns)")
     if map_shape is not None:
-        _check_shape(map_shape, n, "map_shape", "samples")
+        check_shape(map_shape, n, "map_shape", "samples")
     axis, label = np.arange(1.0, m + 1.0), "feature"
     if wavelengths is not None:
         axis, label = _check_axis(wavelengths, m, "wavelengths"), "wavelength"
@@ -129,7 +129,7 @@ def _check_axis(values: Any, m: int, parameter: str) -> Array:
     return axis
 
 
-def _check_shape(shape: tuple[int, int], count: int, parameter: str, what: str) -> None:
+def check_shape(shape: tuple[int, int], count: int, parameter: str, what: str) -> None:
     """Refuse a shape that does not have ``count`` pixels, and suggest one."""
     if len(shape) == 2 and shape[0] * shape[1] == count:
         return
@@ -178,12 +178,12 @@ QUANTITIES = {
 """Units and quantities before or after a number."""
 
 UNITS_AFTER = {"å", "s", "ms", "us", "µs", "μs", "sec", "min", "h"}
-"""Units only after a number: names such as s1 number the samples."""
+"""Units only after a number, since names such as s1 are numbered samples."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A number for every column, increasing or decreasing, and the text that their names share."""
+    """Increasing or decreasing numbers in the names of the columns, and the text around them."""
 
     values: tuple[float, ...]
     label: str  # usually the unit; empty if the names are plain numbers
@@ -191,7 +191,7 @@ class Axis:
 
 
 def parse_axis(names: Sequence[str] | Array | None) -> Axis | None:
-    """The axis given by column names, if each is a number in the same text.
+    """Parse column names as an axis, if they differ only in an increasing or decreasing number.
 
     >>> parse_axis(["400 nm", "410 nm", "420 nm"])
     Axis(values=(400.0, 410.0, 420.0), label='nm', measured=True)

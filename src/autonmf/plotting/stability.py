@@ -1,4 +1,4 @@
-"""`StabilityDisplay`: how well components are found again, and the intervals of their loadings."""
+"""`StabilityDisplay`: the stability of components, and the intervals of their loadings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from autonmf.plotting.presentation import check_names, top_features
 from autonmf.plotting.style import (
     Display,
     axes_or_new,
+    divide_axes,
     draw_series,
-    grid_in,
     mark_rank,
     open_frame,
     rank_axis,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STABLE = 0.9
-"""The level that is drawn: true components are usually above it."""
+"""A level to compare with: true components are usually above it."""
 
 
 class StabilityDisplay(Display):
@@ -65,8 +65,7 @@ class StabilityDisplay(Display):
         """Draw both panels in ``ax`` or a new figure."""
         count = len(self.stability)
         self.ax_ = axes_or_new(ax, (8.0, max(2.6, 1.0 + 0.22 * count)))
-        grid = grid_in(self.ax_, 1, 2)
-        left, right = (self.ax_.figure.add_subplot(grid[0, column]) for column in range(2))
+        (left,), (right,) = divide_axes(self.ax_, 2, 2, [1.0])
         self.axes_ = {"components": left, "ranks": right}
         style = style_of(left)
         rows = np.arange(1, count + 1)
@@ -102,8 +101,8 @@ def plot_loadings(
 ) -> Axes:
     """Draw the loadings of one component with their intervals, and return the axes.
 
-    They are a curve over ``axis`` (by default the number of the feature) or, if features have names, the
-    ``n_top`` largest.
+    All loadings are drawn as a curve over ``axis``, by default the number of the feature; with
+    ``feature_names``, the ``n_top`` largest are drawn.
     """
     if feature_names is None:
         ax = axes_or_new(ax, (5.4, 2.6))

@@ -1,8 +1,9 @@
-"""What all plots share: matplotlib on demand, axes, colours, and curves over the rank."""
+"""Helpers of all plots: axes, colours, and curves over the rank. matplotlib is imported when needed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ DECADES = 10.0
 """Positive values that span more than this factor are drawn on a log scale."""
 
 PLAIN = (1e-3, 1e4)
-"""Between these, tick labels are written without powers of ten."""
+"""Range in which tick labels are written without powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ BRANCH_COLORS = (
 
 
 def branch_colors(count: int) -> list[str]:
-    """A colour for each branch of a tree; those of the first branches do not depend on the number.
+    """A colour for each branch of a tree; the first colours do not depend on ``count``.
 
-    Every further round through the palette is paler.
+    When all colours of the palette are used, it is repeated in paler colours.
     """
     colors = []
     for branch in range(count):
@@ -56,7 +57,7 @@ def branch_colors(count: int) -> list[str]:
 
 
 class Display:
-    """A plot; its axes exist once ``plot`` was called."""
+    """A plot; its axes exist after ``plot`` was called."""
 
     ax_: Axes
 
@@ -80,7 +81,7 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def grid_in(ax: Axes, rows: int, columns: int, heights: list[float] | None = None) -> GridSpecBase:
-    """Hide ``ax`` and divide its place into cells for `add_subplot`."""
+    """Hide ``ax`` and divide its area into cells for `add_subplot`."""
     from matplotlib.gridspec import GridSpec
 
     ax.set_axis_off()
@@ -93,8 +94,19 @@ def grid_in(ax: Axes, rows: int, columns: int, heights: list[float] | None = Non
     )  # fmt: skip
 
 
+def divide_axes(ax: Axes, count: int, columns: int, heights: list[float]) -> list[list[Axes]]:
+    """Divide ``ax`` into ``count`` groups of stacked panels with these relative heights, row by row."""
+    parts, rows = len(heights), ceil(count / columns)
+    cells = grid_in(ax, rows * parts, columns, heights * rows)
+    places = [divmod(index, columns) for index in range(count)]
+    return [
+        [ax.figure.add_subplot(cells[row * parts + part, column]) for part in range(parts)]
+        for row, column in places
+    ]
+
+
 def stack_axes(ax: Axes, count: int) -> list[Axes]:
-    """``count`` stacked axes with a common x axis, labelled at the bottom; ``ax`` itself if one."""
+    """Divide ``ax`` into ``count`` stacked axes with a common x axis; ``ax`` itself if one."""
     if count == 1:
         return [ax]
     grid = grid_in(ax, count, 1)
@@ -108,7 +120,7 @@ def stack_axes(ax: Axes, count: int) -> list[Axes]:
 
 
 def style_of(ax: Axes) -> PlotStyle:
-    """The colours that suit these axes: light text means a dark style."""
+    """The colours that match these axes: the dark ones if text is light."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(ax.xaxis.label.get_color())
@@ -136,8 +148,8 @@ def spans_decades(values: Array) -> bool:
 def draw_series(ax: Axes, ranks: Array, values: Array, *, log: bool) -> Line2D:
     """Draw values against ranks.
 
-    Values off the scale are open triangles at its edge: infinity at the top; minus infinity, and zero on a
-    log scale, at the bottom. NaN is left out.
+    Values that are not on the scale are drawn as open triangles: infinity at the top; minus infinity, and
+    zero on a log scale, at the bottom. NaN is left out.
     """
     values = np.asarray(values, dtype=float)
     log = log and bool((np.isfinite(values) & (values > 0)).any())

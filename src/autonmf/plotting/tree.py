@@ -22,11 +22,11 @@ CHARACTER, LINE = 0.066, 0.135
 """Width of a character and height of a line of small text, in inches."""
 
 FADED = 0.4
-"""Opacity of a box: text stays readable on it."""
+"""Opacity of a box, on which text must be readable."""
 
 
 class Box(NamedTuple):
-    """A branch from the rank at which it begins, or at which it last split, to the rank before the next."""
+    """A branch between two splits: from the rank at which it begins to the last one before it splits."""
 
     branch: int
     component: int  # at the first of these ranks
@@ -149,7 +149,7 @@ class TreeDisplay(Display):
         return self
 
     def _text(self, box: Box, width: float, height: float) -> str:
-        """As much of the name of a box as there is room for, in whole words."""
+        """The part of the name of a box that fits into it, in whole words."""
         if box.ranks[0] not in self.labels:
             return ""
         lines = wrap(str(self.labels[box.ranks[0]][box.component]), max(int(width / CHARACTER) - 1, 1),
@@ -167,7 +167,7 @@ class TreeDisplay(Display):
         ax.set_yticks(np.arange(last), [names[index] for index in order], fontsize="small", parse_math=False)
 
     def _make_boxes(self) -> list[Box]:
-        """The boxes, with rows such that the leaves of a branch are next to each other."""
+        """Compute the boxes; the leaves of a branch are in consecutive rows."""
         children = [
             [np.flatnonzero(parents == index) for index in range(int(rank))]
             for rank, parents in zip(self.ranks[:-1], self._parents[1:], strict=True)

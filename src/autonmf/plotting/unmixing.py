@@ -10,8 +10,8 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.plotting.components import choose_columns
-from autonmf.plotting.presentation import as_picture, check_names, choose_presentation
-from autonmf.plotting.style import Display, axes_or_new, grid_in, open_frame, style_of
+from autonmf.plotting.presentation import as_picture, check_names, check_shape, choose_presentation
+from autonmf.plotting.style import Display, axes_or_new, divide_axes, open_frame, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,6 +78,8 @@ class UnmixingDisplay(Display):
             raise ValueError(f"abundances must have {len(E)} columns, one per endmember; got shape {A.shape}")
         if image_shape is not None and A is None:
             raise ValueError("maps need the abundances: pass abundances=A")
+        if image_shape is not None and A is not None:
+            check_shape(image_shape, len(A), "image_shape", "pixels")
         self.endmembers, self.abundances = E, A
         self.names = check_names(names, len(E), "names", "materials")
         self._about = choose_presentation(
@@ -96,25 +98,18 @@ class UnmixingDisplay(Display):
         columns = choose_columns(count, 2.2 / (1.5 if shape is None else 3.4))
         rows = ceil(count / columns)
         self.ax_ = axes_or_new(ax, (max(2.2 * columns, 2.6) + 0.5, max(rows * 1.45 * sum(parts), 2.0)))
-        cells = grid_in(self.ax_, rows * len(parts), columns, parts * rows)
+        self.axes_ = divide_axes(self.ax_, count, columns, parts)
         top = float(self.endmembers.max()) or 1.0
-        self.axes_ = []
-        for index, spectrum in enumerate(self.endmembers):
-            row, column = divmod(index, columns)
-            panel = [
-                self.ax_.figure.add_subplot(cells[row * len(parts) + part, column])
-                for part in range(len(parts))
-            ]
-            self._draw_spectrum(panel[0], spectrum, top, first=column == 0)
+        for index, (panel, spectrum) in enumerate(zip(self.axes_, self.endmembers, strict=True)):
+            self._draw_spectrum(panel[0], spectrum, top, first=index % columns == 0)
             panel[0].set_title(str(index + 1) if self.names is None else self.names[index], pad=3)
             if index + columns >= count:
                 panel[0].set_xlabel(self._about.axis_label, fontsize="small")
-            self.axes_.append(panel)
         self.colorbar_ = None if shape is None else self._draw_maps(shape, cmap or "viridis")
         return self
 
     def _draw_spectrum(self, ax: Axes, spectrum: Array, top: float, *, first: bool) -> None:
-        """All spectra have the same scale, so that dark materials are seen to be dark."""
+        """All spectra have the same scale, so that dark materials look dark."""
         open_frame(ax)
         ax.plot(self._about.axis, spectrum, color=style_of(ax).data, linewidth=1.3)
         ax.set_ylim(0.0, 1.05 * top)

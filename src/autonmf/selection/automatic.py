@@ -4,12 +4,12 @@ With the `autonmf.selection.features` of rank k the score is
 
 .. math:: z_k = w_1\log_{10}\mathrm{drop\ ratio}_k + w_2\,\mathrm{elbow}_k + w_3\,\mathrm{fall}_k,
 
-each within the limits below, and the probability of k is proportional to :math:`e^{z_k}`. The fall to noise
-decides where noise begins at some rank; where it does not, drop ratio and elbow fit do, and never surely. The
-weights are those of a conditional logit model fitted to data of known rank; docs/selection.md tells how, and
-on what. The drop ratio of rank one says nothing: there always is a first component. With known components
-(`autonmf.model.known`) these together take its place, and the rule says how many the data need beyond them;
-their drop ratio is that of the weakest one that is in X.
+each within the limits below, and the probability of k is proportional to :math:`e^{z_k}`. If the residual of
+some rank looks like noise, the fall to noise has the largest weight; otherwise drop ratio and elbow fit
+choose, with a lower confidence. The weights are those of a conditional logit model fitted to data of known
+rank (docs/selection.md describes them and the fit). The drop ratio of rank one does not count, since there is
+always a first component. Known components (`autonmf.model.known`) together take its place, with the drop
+ratio of the weakest one that is in X, and the rule chooses how many components the data need beyond them.
 """
 
 from __future__ import annotations
@@ -37,28 +37,27 @@ MAX_FALL = 1.0
 """Falls of the noise ratio count up to one decade."""
 
 MAX_CONFIDENCE = 0.99
-"""The largest confidence: some hundred matrices of known rank do not tell more."""
+"""The largest confidence: the rule was fitted to a few hundred matrices only."""
 
 MAX_UNEXPLAINED_CONFIDENCE = 0.85
-"""The same while the next direction is above the noise edge: it may be a component in few rows or columns."""
+"""The same if the next direction is above the noise edge: it may be a component of few rows or columns."""
 
 PLAUSIBLE_FRACTION = 1 / 3
 """The plausible ranks have at least this fraction of the chosen one's probability."""
 
 RIVAL_FRACTION = 0.6
-"""Another rank with this fraction of the chosen one's probability is equally supported."""
+"""Another rank counts as equally supported from this fraction of the chosen one's probability."""
 
 
 def auto_rule(evidence: Evidence) -> RankEstimate:
-    """The likeliest rank."""
+    """The most probable rank."""
     features = compute_features(evidence)
     scores = feature_columns(features) @ np.array(WEIGHTS)
     first = int(features.rank[0])
     probabilities = probabilities_of(scores, evidence.ranks - (first - 1))
     likeliest = np.flatnonzero(probabilities == probabilities.max())
-    best = int(
-        likeliest[-1 if features.noise_ratio[-1] > NOISE_LIMIT else 0]
-    )  # nothing stands out up to there
+    structure_left = features.noise_ratio[-1] > NOISE_LIMIT  # then the largest of equally probable ranks
+    best = int(likeliest[-1 if structure_left else 0])
     most = float(largest_confidences(features)[best])
     return RankEstimate(
         rank=best + first,
@@ -102,12 +101,12 @@ def probabilities_of(scores: Array, visited: Array) -> Array:
 
 
 def largest_confidences(features: Features) -> Array:
-    """How sure the rule may be of every rank."""
+    """The largest confidence that each rank may have."""
     return np.where(features.noise_ratio <= 1.0, MAX_CONFIDENCE, MAX_UNEXPLAINED_CONFIDENCE)
 
 
 def plausible_ranks(probabilities: Array, first: int = 1) -> tuple[int, ...]:
-    """The ranks that are nearly as probable as the likeliest; the probabilities begin at rank ``first``."""
+    """The ranks nearly as probable as the most probable one; ``probabilities`` begin at rank ``first``."""
     return tuple(
         int(i) + first for i in np.flatnonzero(probabilities >= PLAUSIBLE_FRACTION * probabilities.max())
     )
@@ -115,38 +114,28 @@ def plausible_ranks(probabilities: Array, first: int = 1) -> tuple[int, ...]:
 
 def _why(features: Features, best: int) -> str:
     """One sentence on the rank at index ``best``."""
-    rank, noise_ratio, drop_ratio = best + 1, features.noise_ratio[best], features.drop_ratio[best]
-    largest = len(features.rank)
+    rank, largest = best + 1, len(features.rank)
     if largest == 1:
         return "the path has only rank one"
     if rank == 1 and not features.drop[1:].max() > 0.0:
         return "no component lowers the loss beyond the first"
     components = "one component leaves" if rank == 1 else f"{rank} components leave"
-    left = (
-        f"what {components} of X looks like noise"
-        if noise_ratio <= 1.0
-        else f"the strongest pattern beyond is {format_number(noise_ratio)} times what noise alone would show"
-    )
+    ratio = features.noise_ratio[best]
+    left = f"what {components} of X looks like noise"
+    if ratio > 1.0:
+        left = f"the strongest pattern beyond is {format_number(ratio)} times what noise alone would show"
     if rank == 1:
-        return (
-            left if noise_ratio <= NOISE_LIMIT else f"no rank stands out among those up to {largest}; {left}"
-        )
-    if features.fall[best] > 0.1:
-        before = format_number(features.noise_ratio_before[best])
-        return f"component {rank} is {before} times what noise alone would show, and {left}"
-    if drop_ratio < MIN_DROP_RATIO:
-        return f"the loss falls more slowly after {rank} components, without a clear break; {left}"
-    if rank >= HIGH_RANK:
-        return (
-            f"the spectrum falls by a factor of {format_number(drop_ratio)} after {rank} components; {left}"
-        )
-    times = f"{format_number(drop_ratio)} times as much as" if drop_ratio < 1e4 else "far more than"
-    return f"component {rank} lowers the loss {times} the next one would; {left}"
+        none = "" if ratio <= NOISE_LIMIT else f"no rank stands out among those up to {largest}; "
+        return none + left
+    if features.fall[best] <= 0.1 and features.drop_ratio[best] >= MIN_DROP_RATIO and rank >= HIGH_RANK:
+        drop_ratio = format_number(features.drop_ratio[best])
+        return f"the spectrum falls by a factor of {drop_ratio} after {rank} components; {left}"
+    return _describe_last(features, best, f"component {rank}", f"{rank} components", left)
 
 
 def _why_beyond(features: Features, best: int) -> str:
     """One sentence on the number of components beyond the known ones, which is ``best``."""
-    n_known, noise_ratio, drop_ratio = features.n_known, features.noise_ratio[best], features.drop_ratio[best]
+    n_known, ratio = features.n_known, features.noise_ratio[best]
     those = "the known one" if n_known == 1 else f"the {n_known} known ones"
     if len(features.rank) == 1:
         return f"the path has only {those}"
@@ -154,23 +143,27 @@ def _why_beyond(features: Features, best: int) -> str:
     beyond = f"{number} beyond {those}"
     if best == 0 and not features.drop[1:].max() > 0.0:
         return f"{beyond}: none lowers the loss"
-    like_noise = noise_ratio <= NOISE_LIMIT
-    times = format_number(noise_ratio)
-    left = (
-        "what is left of X looks like noise"
-        if like_noise
-        else f"the strongest pattern beyond is still {times} times what noise alone would show"
-    )
+    left = "what is left of X looks like noise"
+    if ratio > NOISE_LIMIT:
+        times = format_number(ratio)
+        left = f"the strongest pattern beyond is still {times} times what noise alone would show"
     if best == 0:
-        return f"{beyond}: {left if like_noise else f'no number of them stands out; {left}'}"
+        none = "" if ratio <= NOISE_LIMIT else "no number of them stands out; "
+        return f"{beyond}: {none}{left}"
     last = "it" if best == 1 else "the last of them"
+    return f"{beyond}: {_describe_last(features, best, last, 'them', left)}"
+
+
+def _describe_last(features: Features, best: int, last: str, all_of_them: str, left: str) -> str:
+    """What sets the last component of a rank apart, and what it leaves."""
+    drop_ratio = features.drop_ratio[best]
     if features.fall[best] > 0.1:
         before = format_number(features.noise_ratio_before[best])
-        return f"{beyond}: {last} is {before} times what noise alone would show, and {left}"
+        return f"{last} is {before} times what noise alone would show, and {left}"
     if drop_ratio < MIN_DROP_RATIO:
-        return f"{beyond}: the loss falls more slowly after them, without a clear break; {left}"
+        return f"the loss falls more slowly after {all_of_them}, without a clear break; {left}"
     times = f"{format_number(drop_ratio)} times as much as" if drop_ratio < 1e4 else "far more than"
-    return f"{beyond}: {last} lowers the loss {times} the next one would; {left}"
+    return f"{last} lowers the loss {times} the next one would; {left}"
 
 
 def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:

@@ -17,7 +17,7 @@ class UncertainRankWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class RankEstimate:
-    """The rank that a rule chose, and what it looked at."""
+    """The rank that a rule chose, and the evidence for it."""
 
     rank: int
     rule: str

@@ -1,8 +1,8 @@
-r"""What the default rule looks at: a few numbers for each rank.
+r"""The features of the default rule: a few numbers for each rank.
 
-Y is X with rows and columns scaled to comparable norm, where low-energy components count like the others: the
-path was followed on Y. Z is X scaled to noise of unit variance (`autonmf.data.noise`). With :math:`\ell_k`
-the relative loss at rank k and :math:`d_k = \ell_{k-1}-\ell_k` the drop that component k brings:
+The path was computed on Y: X with rows and columns scaled to comparable norms, so that low-energy components
+count as much as the others. Z is X scaled to noise of unit variance (`autonmf.data.noise`). With
+:math:`\ell_k` the relative loss at rank k and :math:`d_k = \ell_{k-1}-\ell_k` its drop:
 
 ============  =====================================================================  ========  ===============
 feature       formula                                                                matrix    neutral value
@@ -18,11 +18,11 @@ noise         falls to that of noise
 ============  =====================================================================  ========  ===============
 
 The noise ratio after k components is :math:`\sigma_{k+1}^2` of Z over the largest that noise alone would have
-beyond k directions: up to one it is noise. It counts linear directions, and the nonnegative rank may be
-larger than the linear one. Then the loss of k nonnegative components lags behind that of k directions, and
-the next component lowers it by more than any direction could. From the first rank that is noise on, the ratio
-of that drop to :math:`\sigma_{k+1}^2` of Y, over a tolerance for rough solutions, is the noise ratio if it is
-larger.
+beyond k directions; up to one, the residual looks like noise. It counts linear directions, but the
+nonnegative rank may be larger than the linear one. Then k nonnegative components explain less than k
+directions do, and the next component lowers the loss by more than :math:`\sigma_{k+1}^2` of Y. From the first
+rank at which the residual looks like noise, the noise ratio is therefore at least the ratio of the two,
+divided by a tolerance for solutions that have not converged.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ FLOOR = 0.25
 """The floor f under the drops, as a fraction of the squared singular value at the largest rank."""
 
 NEGLIGIBLE = 1e-6
-"""The floor f at least, as a fraction of ‖Y‖²: data without noise have no other."""
+"""Minimum of the floor f, as a fraction of ‖Y‖², for data without noise."""
 
 MIN_DROP_RATIO, MAX_DROP_RATIO = 2.0, 10.0
-"""Drop ratios up to the first, the paper's τ for real data, say nothing; beyond the second, no more."""
+"""Drop ratios are clipped to this range; the lower end is the paper's τ for real data."""
 
 ELBOW_RANGE = 0.8
-"""The fraction of the ranks in which an elbow is looked for: beyond it the loss falls as the path begins."""
+"""The fraction of the ranks that may be an elbow: at the largest ranks losses have not converged."""
 
 ELBOW_MIN_RANKS = 5
-"""Two lines always fit fewer points."""
+"""Minimum number of ranks for an elbow: two lines fit fewer points exactly."""
 
 ELBOW_MISFIT = 0.01
-"""Smaller misfits, as fractions of the largest root, say no more: lines fit a few points by chance."""
+"""Added to the misfit, as a fraction of the largest root: lines may fit a few points by chance."""
 
 LEAST_FALL = 0.2
-"""The fall at the first rank that may leave nothing but noise is at least this: it breaks ties."""
+"""Minimum fall at the first rank whose residual may be noise, which breaks ties."""
 
 FIRST = 10.0
-"""The noise ratio before the first component of clipped noise, at least: undoing it takes its mean away. Also
-that before known components: these are taken to be in X."""
+"""Minimum noise ratio before the first component if clipped noise was undone, which removes the mean of X.
+Also the noise ratio before known components, which are assumed to be in X."""
 
 LAG = 2.0
-"""Drops up to this many times the next squared singular value come from solutions that are rough."""
+"""Drops up to this multiple of the next squared singular value may come from solutions not yet converged."""
 
 
 class Features(NamedTuple):
@@ -71,7 +71,7 @@ class Features(NamedTuple):
     rank: Array
     loss: Array  # the fraction of ‖Y‖² that is not explained, never increasing
     drop: Array
-    drop_ratio: Array  # by the spectrum at high ranks, where the path makes few iterations
+    drop_ratio: Array  # of the spectrum at high ranks, where the path makes few iterations
     elbow: Array
     noise_ratio: Array
     noise_ratio_before: Array
@@ -80,10 +80,10 @@ class Features(NamedTuple):
 
 
 def compute_features(evidence: Evidence) -> Features:
-    """The features of every rank.
+    """Compute the features of every rank.
 
-    Known components together count as the first one. Its drop is the smallest that one of them brings; the
-    elbow is looked for in the drops of all of them and of the others.
+    Known components together count as the first component, with the smallest of their drops; the elbow is
+    fitted to the drops of each of them and of the other components.
     """
     first = max(evidence.n_known, 1)
     ranks = evidence.ranks - (first - 1)
@@ -109,9 +109,9 @@ def compute_features(evidence: Evidence) -> Features:
 
 
 def _prepend_known(known: Array, drops: Array, ranks: Array) -> tuple[Array, Array]:
-    """Drops and ranks with those of the known components before them, instead of the first drop.
+    """Replace the first drop by those of the known components, with their ranks.
 
-    On a path without known components drops decrease. Those up to the last one that is larger than that of a
+    Without known components drops would decrease. Those up to the last one that is larger than the drop of a
     known component are therefore sorted.
     """
     if not known.size:
@@ -123,9 +123,9 @@ def _prepend_known(known: Array, drops: Array, ranks: Array) -> tuple[Array, Arr
 
 
 def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
-    """ℓ₀ = 1, ℓ₁ to that of the largest rank, and one more by the spectrum; never increasing.
+    """ℓ₀ = 1, the losses up to the largest rank, and one more from the spectrum; never increasing.
 
-    Between ranks that were visited it is straight.
+    They are interpolated linearly between visited ranks.
     """
     known, heights = np.append(0, ranks), np.append(1.0, losses)
     if ranks[0] > 1:
@@ -136,7 +136,7 @@ def _losses(ranks: Array, losses: Array, spectrum: Array) -> Array:
 
 
 def _drop_ratios(drops: Array, spectrum: Array) -> Array:
-    """Each drop over the next, with a floor under both; by the spectrum at high ranks."""
+    """Each drop over the next, with a floor added to both; from the spectrum at high ranks."""
     largest = len(drops) - 1
     floor = FLOOR * spectrum[largest - 1] + NEGLIGIBLE
     by_path, by_spectrum = ((d[:largest] + floor) / (d[1 : largest + 1] + floor) for d in (drops, spectrum))
@@ -150,7 +150,7 @@ def _noise_ratios(evidence: Evidence, drops: Array, spectrum: Array) -> Array:
     ratios = np.pad(np.append(FIRST, ratios) if known else ratios, (0, largest + 1))[: largest + 1]
     if evidence.whitened.clipped:
         ratios[0] = max(ratios[0], FIRST)
-    if not evidence.all_known:  # drops of known entries and the spectrum of completed ones do not compare
+    if not evidence.all_known:  # the drops are of known entries, the spectrum of the completed matrix
         return ratios
     first = evidence.whitened.count_above() + known
     k = np.arange(1, largest + 1)
@@ -160,7 +160,7 @@ def _noise_ratios(evidence: Evidence, drops: Array, spectrum: Array) -> Array:
 
 
 def _falls(before: Array, after: Array) -> Array:
-    """How far the noise ratio falls with each component, as far as it falls to that of noise."""
+    """How far the noise ratio falls with each component, in decades; less if more than noise is left."""
     decades = np.log10(np.maximum(before, 1.0)) - np.log10(np.maximum(after, 1.0))
     like_noise = np.clip((NOISE_LIMIT - after) / (NOISE_LIMIT - 1.0), 0.0, 1.0)
     falls = np.maximum(decades, 0.0) * like_noise
@@ -170,10 +170,10 @@ def _falls(before: Array, after: Array) -> Array:
 
 
 def _elbow_fits(drops: Array, visited: Array) -> Array:
-    """-log10 of the root mean square distance from two lines that meet at each rank; the least elsewhere.
+    """-log10 of the root mean square misfit of two lines that meet at each rank; the smallest elsewhere.
 
-    Ranks weigh 1/k, so that 4 to 8 count as much as 20 to 40 and the upper bound matters little. Only ranks
-    that were visited count: those between lie on a line by construction.
+    Rank k has the weight 1/k, so that ranks 4 to 8 count as much as 20 to 40 and the answer depends little on
+    ``max_rank``. Ranks that were not visited are left out, since they are interpolated.
     """
     last = max(int(ELBOW_RANGE * len(drops)), 3)
     ranks = visited[(visited >= 2) & (visited <= min(last, len(drops)))]

@@ -6,9 +6,9 @@ With distinct ranks in increasing order and the best loss at each,
 
 is the drop of the loss per component; the first :math:`i` whose drop is more than τ times the next is the
 answer. Index 0 is rank one with :math:`\tfrac12(\|X\|_F^2-\sigma_1^2)`, in place of the path's own rank one.
-The rule therefore never answers one, unless there is nothing else. A rank whose loss is above that of a
-smaller rank was not solved well enough to say anything and is left out. With known components index 0 is
-their own loss, and the rule never answers that nothing else is there.
+The rule therefore never answers one, unless the loss does not fall at all. A rank whose loss is above that of
+a smaller rank has not converged and is left out. With known components, index 0 is their own loss, and the
+rule always finds at least one component beyond them unless none lowers the loss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autonmf.selection.estimate import RankEstimate
 from autonmf.selection.features import format_number
 
 NEGLIGIBLE = 1e-12
-"""A drop below this fraction of ½‖X‖² is rounding, and counts as zero."""
+"""A drop below this fraction of ½‖X‖² is rounding error and counts as zero."""
 
 
 def check_tau(tau: float) -> None:
@@ -82,7 +82,7 @@ def _choose(
 
 
 def _start_at_rank_one(path: RankPath) -> tuple[Array, Array]:
-    """Ranks and losses with the exact rank-one loss in front, without those that a smaller rank beats."""
+    """Ranks and losses from the exact rank-one loss, without ranks whose loss exceeds a smaller rank's."""
     if path.n_known:  # the loss of the known components alone is a global minimum, too
         ranks, losses = path.ranks, path.losses
     else:
@@ -95,7 +95,7 @@ def _start_at_rank_one(path: RankPath) -> tuple[Array, Array]:
 
 
 def _compute_drops(ranks: Array, losses: Array, energy: float) -> Array:
-    """ϑ(i), NaN at rank one. A loss that rounding made increase is no drop at all."""
+    """ϑ(i), NaN at rank one and zero where the loss increases by rounding."""
     fallen = np.maximum(-np.diff(losses), 0.0)
     fallen[fallen <= NEGLIGIBLE * energy] = 0.0
     return np.concatenate([[np.nan], fallen / np.diff(ranks)])

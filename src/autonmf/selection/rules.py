@@ -16,7 +16,7 @@ from autonmf.selection.marginal import check_tau, marginal_rule
 RULES = ("auto", "marginal")
 
 MAX_ROUNDS = 5
-"""Choices whose neighbours' losses are evaluated on X, at most."""
+"""Maximum number of times that losses are evaluated on X and the rank is chosen again."""
 
 
 def select_rank(
@@ -27,11 +27,11 @@ def select_rank(
     Parameters
     ----------
     path : RankPath or Evidence
-        From `rank_path`. "auto" needs the evidence of a path that followed the equilibrated X:
+        From `rank_path`. "auto" needs the evidence of a path computed on the equilibrated X:
         ``rank_path(X, equilibrate=True)``, or the ``path_`` of an `AutoNMF` with that rule.
     rule : {"marginal", "auto"}
         "marginal" is the paper's rule: the first rank whose drop of the loss is more than ``tau`` times the
-        next one's. "auto", the default of `AutoNMF`, weighs three features and says how sure it is.
+        next one's. "auto", the default of `AutoNMF`, combines three features and gives a confidence.
     tau : float, optional
         Threshold of the marginal rule. Default 5, the paper's value for synthetic data; it uses 2 for real
         data.
@@ -65,9 +65,9 @@ def select_rank(
 def choose_rank(
     path: RankPath, data: Data, rule: str = "marginal", *, tau: float | None = None
 ) -> RankEstimate:
-    """Choose a rank, evaluate its loss and its neighbours' on X, and choose again until that settles.
+    """Choose a rank, evaluate the losses at and next to it on X, and repeat until the rank does not change.
 
-    Losses of a path may be those of a compression of X. The default rule needs no more than the path has.
+    The losses of a path may be those of a compression of X. The default rule does not need those of X.
     """
     estimate = select_rank(path, rule, tau=tau)
     if rule == "auto":
@@ -82,7 +82,7 @@ def choose_rank(
 
 
 def evaluate_on_X(path: RankPath, data: Data, ranks: Iterable[int]) -> RankPath:
-    """The path with the losses at ``ranks`` evaluated on X itself."""
+    """The path with the losses at ``ranks`` evaluated on X."""
     wanted = set(ranks)
     with one_pool():
         points = tuple(
@@ -100,7 +100,7 @@ def _evaluate(point: PathPoint, data: Data) -> PathPoint:
 
 
 def check_rule(rule: str, tau: float | None) -> None:
-    """Refuse what `select_rank` would, before a path is computed for it."""
+    """Check the rule and its threshold, before a path is computed."""
     if rule not in RULES:
         raise ValueError(f"unknown rule {rule!r}; choose one of {', '.join(RULES)}")
     if tau is not None:

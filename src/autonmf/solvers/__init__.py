@@ -1,4 +1,4 @@
-"""The algorithms: one step each, and one driver loop for all."""
+"""The algorithms, each with one step, and the loop that runs them."""
 
 from __future__ import annotations
 

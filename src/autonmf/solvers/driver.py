@@ -1,4 +1,4 @@
-"""The loop that all algorithms share, and its stopping criteria (Section VI-A)."""
+"""The loop that runs any algorithm, and its stopping criteria (Section VI-A)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from autonmf._types import Array, Lazy
 from autonmf.data.factors import map_rows, norm
 from autonmf.losses import Problem, State
 
+PRECISE_EVERY = 4
+"""Iterations between two losses that have to be precise, which costs as much as an iteration."""
+
 Observer = Callable[[Any, int], bool | None]
 """Called after each iteration with the iterate and its number; True stops the run."""
 
@@ -26,7 +29,7 @@ class Budget(NamedTuple):
 
 
 class Solver(Protocol):
-    """An algorithm: an initial state and a step. The driver does everything else."""
+    """An algorithm: an initial state and a step. `run` does the rest."""
 
     def init(self, problem: Problem, U: Array, V: Array) -> Any:
         """The state at the given factors, which are not modified."""
@@ -40,7 +43,7 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Stopping:
-    """The rank unchanged for T₁ iterations, and any one of three criteria.
+    """Stop when the rank has not changed for T₁ iterations and any of three criteria holds.
 
     1. the objective changed by at most ``tol`` over T₂ iterations, relative to max(1, Φ);
     2. the factors changed by at most ``tol`` over T₃ iterations, relative to max(1, ‖(U, V)‖);
@@ -56,11 +59,8 @@ class Stopping:
     change_window: int = 10  # T₃
     change_every: int = 1  # iterations between two checks of the factors
     max_iter: int = 2000
-    progress: float = 0.0  # stop when an iteration lowers the loss by less than this fraction of it ...
-    min_iter: int = 1  # ... after so many iterations
-
-    def watch(self) -> Watch:
-        return Watch(self)
+    progress: float = 0.0  # stop when an iteration lowers the loss by less than this fraction of it
+    min_iter: int = 1  # minimum number of iterations before that
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def run(
     At least one iteration is made. ``deadline`` is a value of ``time.monotonic()``. A run whose last
     component vanishes ends with the reason "empty".
     """
-    watch = stopping.watch()
+    watch = Watch(stopping)
     for k in range(1, stopping.max_iter + 1):
         state = solver.step(state)
         if state.rank == 0:
@@ -113,20 +113,24 @@ class Watch:
         self.iterates: deque[tuple[Any, Array] | None] = deque(maxlen=rule.change_window + 1)
         self.n_seen = 0
         self.losses: deque[MeasuredLoss] = deque(maxlen=2)
+        self.next_loss = rule.min_iter - 1  # the iteration whose loss is looked at next
 
     def check(self, state: Any) -> str | None:
         """Record the next iterate; the criterion that holds, or None."""
         rule = self.rule
         self.n_seen += 1
-        if rule.progress > 0 and self.n_seen >= rule.min_iter - 1:
-            self.losses.append(MeasuredLoss(state.quick_loss, state.loss_error, state.precise_loss))
+        if rule.progress > 0 and self.n_seen >= self.next_loss:
+            self.losses.append(
+                MeasuredLoss(self.n_seen, state.quick_loss, state.loss_error, state.precise_loss)
+            )
             if self._has_stalled():
                 return "progress"
+            self.next_loss += 1
         if rule.max_iter <= rule.rank_window:
             return None  # no other criterion can hold before the limit: skip the objective
         self.ranks.append(state.rank)
         self.objectives.append(state.objective)
-        compared = (self.n_seen + rule.change_window) % rule.change_every == 0  # others need not be kept
+        compared = (self.n_seen + rule.change_window) % rule.change_every == 0  # only these are kept
         self.iterates.append((state.U, state.V) if compared else None)
         if len(self.ranks) <= rule.rank_window or len(set(self.ranks)) > 1:
             return None
@@ -139,16 +143,17 @@ class Watch:
         return None
 
     def _has_stalled(self) -> bool:
-        """Whether the last iteration made too little progress.
+        """Whether the last iterations made too little progress.
 
         Rounding must not decide this, or the path would depend on the chunks and the kernels.
         """
         if len(self.losses) < 2 or self.n_seen < self.rule.min_iter:
             return False
         before, now = self.losses
-        needed = 1.0 + self.rule.progress
+        needed = 1.0 + self.rule.progress * (now.iteration - before.iteration)
         surplus = before.quick - needed * now.quick
         if abs(surplus) <= now.error:
+            self.next_loss += PRECISE_EVERY - 1
             surplus = before.precise.value - needed * now.precise.value
         return surplus <= 0.0
 
@@ -173,6 +178,7 @@ class Watch:
 class MeasuredLoss(NamedTuple):
     """The loss of an iterate, and a more precise one where that is needed to decide."""
 
+    iteration: int
     quick: float
     error: float  # a bound on the rounding error of ``quick``
     precise: Lazy[float]

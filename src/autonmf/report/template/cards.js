@@ -82,7 +82,7 @@ function drawMaterials(materials) {
   document.getElementById("materials").hidden = false;
   document.getElementById("materials-scale").hidden = !mapped;
   document.getElementById("materials-note").textContent = `Each spectrum is a mixture of a few pixels, and each pixel a mixture of the ${materials.length} spectra with abundances that sum to one. `
-    + "All spectra have the same scale. This needs nearly pure pixels and even light. In Python: autonmf.unmix(X, init=model).";
+    + "All spectra have the same scale; order and colours are not those of the components. This needs nearly pure pixels and even light. In Python: autonmf.unmix(X, init=model).";
 }
 
 function similarity(component) {

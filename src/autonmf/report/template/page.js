@@ -117,7 +117,7 @@ const places = new ResizeObserver((entries) => {
 });
 for (const chart of document.querySelectorAll(".chart")) places.observe(chart);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-addEventListener("resize", () => drawTree(shown));
+addEventListener("resize", () => { drawTree(shown); drawShares(shown); });
 addEventListener("beforeprint", () => {
   redraw();
   for (const chart of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(chart, { width: chart.closest(".pair") ? 320 : 660 });

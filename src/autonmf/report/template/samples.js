@@ -36,11 +36,12 @@ function drawShares(view) {
   document.getElementById("samples-note").textContent = `${some}The share of signal of a component is its part of the sum of the fit of a sample; the shares of a sample sum to one. `
     + `Samples are sorted ${groups ? "by group, then " : ""}by their largest component. Click on one to see it below.`;
   const components = view.components.map((_, index) => String(index + 1)), shapes = [], annotations = [];
+  const wide = document.getElementById("samples").clientWidth; // labels are left out where they do not fit
   let start = 0;
   for (let end = 1; groups && end <= order.length; end += 1) {
     if (end < order.length && groups[order[end]] === groups[order[start]]) continue;
     if (end < order.length) shapes.push({ type: "line", xref: "x", yref: "paper", x0: end - 0.5, x1: end - 0.5, y0: 0, y1: 1, line: { color: "#ffffff", width: 2 } });
-    if (end - start > order.length / 25) annotations.push({ text: plain(labels[groups[order[start]]]), x: (start + end - 1) / 2, xref: "x", y: 1, yref: "paper", yanchor: "bottom", showarrow: false });
+    if ((end - start) / order.length * (wide - 110) > 7.5 * labels[groups[order[start]]].length) annotations.push({ text: plain(labels[groups[order[start]]]), x: (start + end - 1) / 2, xref: "x", y: 1, yref: "paper", yanchor: "bottom", showarrow: false });
     start = end;
   }
   const trace = { type: "heatmap", z: shares.map((row) => order.map((i) => row[i])), y: components, customdata: components.map(() => order.map((i) => [plain(names[i]), i])),
@@ -54,7 +55,7 @@ function drawShares(view) {
   if (view.by_group) {
     const z = labels.map((_, group) => view.by_group.map((row) => row[group]));
     const mean = { type: "heatmap", z, x: components, y: labels.map((label, group) => `${plain(label)} (${sizes[group]})`), colorscale: "Viridis", zmin: 0, zmax: 1, xgap: 1, ygap: 1,
-      colorbar: { thickness: 12, tickformat: ".0%" }, texttemplate: view.rank <= 12 ? "%{z:.0%}" : "", hovertemplate: "%{y}<br>component %{x}: %{z:.1%}<extra></extra>" };
+      colorbar: { thickness: 12, tickformat: ".0%" }, texttemplate: 34 * view.rank + 240 < document.getElementById("groups-figure").clientWidth ? "%{z:.0%}" : "", hovertemplate: "%{y}<br>component %{x}: %{z:.1%}<extra></extra>" };
     draw("groups", [mean], layout(80 + 26 * labels.length, { xaxis: { title: { text: "component", standoff: 4 }, type: "category", showgrid: false },
       yaxis: { type: "category", autorange: "reversed", showgrid: false } }), `Mean share of each component in each of ${labels.length} groups.`);
   }
@@ -92,6 +93,12 @@ function fillLoadings() {
   select.addEventListener("change", () => drawLoadings(shown));
 }
 
+// Those of the component that is chosen, if components are images.
+function intervalPictures() {
+  const index = Number(document.getElementById("loadings-of").value), found = contents.stability.loadings[index];
+  return [["lower", "lower end"], ["value", "loadings"], ["upper", "upper end"]].map(([part, name]) => ({ name, image: found[part], colour: shown.components[index].colour }));
+}
+
 function drawLoadings(view) {
   const figure = document.getElementById("loadings-figure");
   figure.hidden = !contents.stability || view.rank !== contents.rank;
@@ -100,12 +107,13 @@ function drawLoadings(view) {
   const { kind, axis_label: label } = contents.form, own = colour(view.components[index].colour), chart = document.getElementById("loadings");
   const marks = { image: "The pictures on the left and on the right are the ends of these intervals.", words: "The line at each bar is its interval." }[kind] || "The band shows the intervals.";
   document.getElementById("loadings-note").textContent = `In nine of ten resamples a loading lies in its interval, with components of equal norm. ${marks} `
-    + "A feature whose interval begins near zero may not belong to the component. Loadings are relative to the largest one.";
+    + "A feature whose interval begins near zero may not belong to the component; one whose loading lies outside its interval differs in other samples. Loadings are relative to the largest one.";
   chart.hidden = kind === "image";
+  document.getElementById("loadings-pictures").hidden = !chart.hidden;
   const said = `Loadings of component ${index + 1} with their intervals.`;
   if (kind === "image") {
-    const picture = ([name, text]) => element("div", {}, element("img", { class: "grey", src: png(found[name]), alt: `${text} of component ${index + 1}` }), element("p", {}, text));
-    document.getElementById("loadings-pictures").replaceChildren(...[["lower", "lower end"], ["value", "loadings"], ["upper", "upper end"]].map(picture));
+    document.getElementById("loadings-pictures").replaceChildren(...intervalPictures().map(({ name, image }) =>
+      element("div", {}, element("img", { class: "grey", src: png(image), alt: `${name} of component ${index + 1}` }), element("p", {}, name))));
   } else if (kind === "words") {
     const { names, value, lower, upper } = found;
     const trace = { type: "bar", orientation: "h", x: value, y: names.map((_, place) => place), marker: { color: own, opacity: 0.45 }, customdata: names.map((name, i) => [plain(name), lower[i], upper[i]]),

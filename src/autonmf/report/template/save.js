@@ -63,7 +63,7 @@ function fromPage(figure) {
     [width, height] = [Number(inner.getAttribute("width")), Number(inner.getAttribute("height"))];
     body = [...inner.childNodes].map(xml).join("");
   } else {
-    const side = 170, gap = 14, parts = figure.id === "cards" ? shown.components : contents.materials, columns = Math.min(parts.length, 6), cells = parts.map(cardCell), tall = Math.max(...cells.map((cell) => cell.height));
+    const side = 170, gap = 14, parts = { cards: () => shown.components, "materials-cards": () => contents.materials, "loadings-pictures": intervalPictures }[figure.id](), columns = Math.min(parts.length, 6), cells = parts.map(cardCell), tall = Math.max(...cells.map((cell) => cell.height));
     [width, height] = [columns * (side + gap) + gap, Math.ceil(cells.length / columns) * (tall + gap) + gap];
     body = cells.map((cell, index) => `<g transform="translate(${gap + (index % columns) * (side + gap)},${gap + Math.floor(index / columns) * (tall + gap)})">${cell.svg}</g>`).join("");
   }
@@ -79,7 +79,7 @@ function xml(part) {
 
 function cardCell(component, index) {
   const side = 170, text = colour("--text"), own = colour(component.colour || `--c${index % COLOURS}`), [rows, columns] = contents.form.shape || [1, 1], high = side * rows / columns;
-  let y = 16, svg = `<text y="12" fill="${text}" font-weight="bold">${index + 1}</text>`;
+  let y = 16, svg = `<text y="12" fill="${text}" font-weight="bold">${component.name || index + 1}</text>`;
   if (component.fraction !== undefined) svg += `<text x="${side}" y="12" fill="${text}" text-anchor="end">${percent(component.fraction)}</text>`;
   svg += `<rect y="${y}" width="${side}" height="3" fill="${own}"/>`;
   y += 8;
