@@ -62,9 +62,12 @@ class Dense(RowBlocks):
     def divide(self, rows: Array | float, columns: Array | float, dtype: Any) -> Dense:
         """diag(rows)⁻¹ X diag(columns)⁻¹ as a copy in another precision."""
         divided = np.empty_like(self.X, dtype=dtype)
-        for block in row_blocks(self.shape):
+
+        def divide(block: slice) -> None:
             a = rows[block] if isinstance(rows, np.ndarray) else rows
             np.divide(self.X[block] / a, np.transpose(columns), out=divided[block], casting="same_kind")
+
+        each(divide, row_blocks(self.shape))
         return Dense(divided)
 
     def right(self, V: Array) -> Array:

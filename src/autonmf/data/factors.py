@@ -83,6 +83,8 @@ def dot(A: Any, B: Any) -> float:
     """⟨A, B⟩ of two factors with the same rows, in double precision."""
     if isinstance(A, RemoteFactor):
         return float(np.trace(A.cross(B), dtype=np.float64))
+    if A.dtype == B.dtype == np.float64:
+        return float(np.vdot(A.T, B.T))  # without a copy of Fortran-ordered factors
     return float(np.sum(A * B, dtype=np.float64))
 
 

@@ -47,7 +47,7 @@ from autonmf.model.components import (
     split_strongest,
 )
 from autonmf.model.initial import draw_factors, explained_norm, leading_triplet
-from autonmf.model.nnls import solve_nnls, solve_nnls_each
+from autonmf.model.nnls import approximate_nnls, solve_nnls, solve_nnls_each
 from autonmf.model.penalty import ColumnPenalty
 
 MU = 1e-8
@@ -55,9 +55,6 @@ MU = 1e-8
 
 TRUSTED_DIGITS = 1e4
 """Gram products give the loss to about eps·‖X‖²; below ½·1e4·eps·‖X‖² the residual itself is formed."""
-
-ROUGH = 0.03
-"""The tolerance of weights that are only nearly the best."""
 
 ROUNDING_UNITS = 10.0
 """Sums of products are taken to be right to this many units of their precision."""
@@ -392,7 +389,7 @@ class Frobenius:
 
 def fit_rows(data: Data, V: Array) -> Any:
     """U ≥ 0 that nearly minimises ‖X - U Vᵀ‖: what a few sweeps find."""
-    return persist(map_rows(solve_nnls, data.right(as_factor(V, data.dtype)), gram(V), ROUGH))
+    return persist(map_rows(approximate_nnls, data.right(as_factor(V, data.dtype)), gram(V)))
 
 
 def gram_loss(squared_norm: float, inner: float, gram_U: Array, gram_V: Array) -> float:

@@ -48,7 +48,7 @@ SINGLE_LOSS = 1e-3
 GAIN = 2.0
 """Compression must make a product at least this many times cheaper to be worth its passes over X."""
 
-ROWS_PER_DIRECTION, LEAST_FRACTION = 64, 1 / 64
+ROWS_PER_DIRECTION, LEAST_FRACTION = 32, 1 / 64
 """Rows of a sample: so many for each leading direction, and at least this fraction of all."""
 
 PAYS = 4.0
