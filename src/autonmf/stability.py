@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +25,7 @@ from autonmf.fit import check_same_data, estimate_weights, polish
 from autonmf.metrics import unit_columns
 from autonmf.path import PathOptions, RankPath, find_known, prepare
 from autonmf.path.view import prepare_like
-from autonmf.path.walk import CompressionUnreliable, Walker
+from autonmf.path.walk import Walker
 
 INTERVAL = (0.05, 0.95)
 """Quantiles over the resamples between which intervals lie."""
@@ -143,13 +141,10 @@ class _Resampler:
         with one_pool():
             known = find_known(opened, options)
             view = prepare(opened.data, options, first, sketch, noise_weights, known)
-            walk = partial(Walker, opened, options, first, [start], time.monotonic(), None)
-            walked = None
-            with suppress(CompressionUnreliable):
-                walked = walk(view).walk_all(keep_partial=False)
-            if walked is None:
-                view = view.direct()
-                walked = walk(view).walk_all(keep_partial=False)
+            walker = Walker(opened, options, first, [start], time.monotonic(), None, view)
+            while (walked := walker.walk_all(keep_partial=False)).unreliable:
+                walker = walker.renew(view=view.direct())
+            view = walker.view
             found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
             if not found:
                 raise ValueError(options.too_heavy)

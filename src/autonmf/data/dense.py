@@ -67,7 +67,7 @@ class Dense(RowBlocks):
             a = rows[block] if isinstance(rows, np.ndarray) else rows
             np.divide(self.X[block] / a, np.transpose(columns), out=divided[block], casting="same_kind")
 
-        each(divide, row_blocks(self.shape))
+        each(divide, list(row_blocks(self.shape)))
         return Dense(divided)
 
     def right(self, V: Array) -> Array:

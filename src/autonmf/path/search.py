@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -30,7 +30,7 @@ from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visite
 from autonmf.path.sampling import Sample, draw_sample
 from autonmf.path.unscale import Unscaler, find_plateaus
 from autonmf.path.view import View, compress_view, prepare, prepare_like, takes_sample
-from autonmf.path.walk import CompressionUnreliable, Solution, Walked, Walker
+from autonmf.path.walk import Solution, Walked, Walker
 from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
 
 
@@ -44,7 +44,7 @@ class Spectra(NamedTuple):
     known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
 
 
-MARGIN = 10
+MARGIN = 5
 """Ranks that a path begins above the first beyond which X is noise; half of that rank if it is more."""
 
 LAGS = 1.2
@@ -230,11 +230,9 @@ def search(
                 found = _walk_sample(walker, max_rank, spectra, sketch, rng, keep_partial=keep_partial)
             if found is None:
                 walker = walker.renew(view=compress_view(walker.view, options, max_rank, sketch))
-                found = _walk(walker, keep_partial=keep_partial)
-            if found is None:
-                walker = walker.renew(view=walker.view.direct())
-                found = _walk(walker, keep_partial=keep_partial)
-            assert found is not None, "without a compression nothing is unreliable"
+                while (walked := walker.walk_all(keep_partial=keep_partial)).unreliable:
+                    walker = walker.renew(view=walker.view.direct())
+                found = Followed(walker.view, walker.view, walker.on, walked)
             followed, walked = found, found.walked
             if spectra is None or not walked.complete or not _lags_at_noise(followed, spectra):
                 break
@@ -282,7 +280,7 @@ def _find_first_rank(
         if spectra is None or not spectra.whitened.has_noise:
             return max_rank
         rank = max(rank, view.n_fixed + spectra.whitened.count_above())
-    return min(rank + max(MARGIN, rank // 2), max_rank)
+    return min(rank + max(MARGIN, rank // 4), max_rank)
 
 
 def _walk_sample(
@@ -296,24 +294,15 @@ def _walk_sample(
     sample: Sample | None = draw_sample(view.scaled, leading, rng)
     while sample is not None:
         begun = walker.renew(view=compress_view(sample.view, options, max_rank, sketch))
-        followed = _walk(begun, keep_partial=keep_partial)
-        if followed is None:
-            followed = _walk(begun.renew(view=sample.view.direct()), keep_partial=keep_partial)
-        solutions = followed.walked.solutions() if followed else []
-        if followed is None or not solutions:
+        while (walked := begun.walk_all(keep_partial=keep_partial)).unreliable:
+            begun = begun.renew(view=begun.view.direct())
+        solutions = walked.solutions()
+        if not solutions:
             return None
         V = min(solutions, key=lambda solution: abs(solution.rank - rank)).V
         if sample.shows_all(V):
-            return followed._replace(view=view, sample=sample)
+            return Followed(view, begun.view, begun.on, walked, sample)
         sample = sample.enlarge(V, rng)
-    return None
-
-
-def _walk(walker: Walker, *, keep_partial: bool) -> Followed | None:
-    """Walk on X', or on the leading directions of its compression; None if these are unreliable."""
-    with suppress(CompressionUnreliable):
-        view, on = walker.view, walker.view.narrow(walker.max_rank)
-        return Followed(view, view, on, walker.renew(view=on).walk_all(keep_partial=keep_partial))
     return None
 
 
@@ -484,8 +473,10 @@ def rank_path(
         if fixed_components is not None:
             rows = check_known(fixed_components, opened.data.shape[1], find_names(X))
             options = replace(options, fixed_components=rows)
-        with open_checkpoint(options, opened.data) as (options, saved):
-            found = search(opened, options, checkpoint=saved)
+        data = opened.data
+        saved = nullcontext((options, None)) if checkpoint is None else open_checkpoint(options, data)
+        with saved as (options, records):
+            found = search(opened, options, checkpoint=records)
             try:
                 return found.finish()
             except KeyboardInterrupt:

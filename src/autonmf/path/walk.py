@@ -29,10 +29,6 @@ from autonmf.path.view import View
 from autonmf.solvers import HIGH_RANK, Run, run
 
 
-class CompressionUnreliable(Exception):
-    """A first solution explains far more of X than its compression shows: the search has to read X itself."""
-
-
 class Solution(NamedTuple):
     """A stop of a path, in the units of the view."""
 
@@ -54,6 +50,7 @@ class Walked:
     visits: list[Visit] = field(default_factory=list)
     n_complete: int = 0  # initial points whose path reached its end
     complete: bool = False  # whether all did
+    unreliable: bool = False  # a first solution explains far more of X than its compression shows
     _best: dict[int, tuple[float, int, Solution]] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock)
 
@@ -97,6 +94,11 @@ class Walker:
         """The same with some changes, before anything was found."""
         return replace(self, walked=Walked(), stop=Event(), **changes)
 
+    @cached_property
+    def on(self) -> View:
+        """What is walked on: the view, with only as many directions of a compression as are needed."""
+        return self.view.narrow(self.max_rank)
+
     def without_X(self, opened: OpenedData) -> Walker:
         """The same later, with data that take the place of X: the view is given them if it needs any."""
         view, data = self.view, unscale(opened.data)
@@ -119,6 +121,7 @@ class Walker:
     def walk_all(self, *, keep_partial: bool) -> Walked:
         """Walk from every initial point, one after another or in threads; not from one after the time is up.
 
+        Where the compression is unreliable, nothing that was found is kept.
         What was found is kept when interrupted, with a warning; threads keep what they were iterating, too.
         With nothing found, or where nothing is to be kept, KeyboardInterrupt is raised.
         """
@@ -138,7 +141,7 @@ class Walker:
                 raise
             warn(self._describe_interruption(), RuntimeWarning)
         walked.complete = walked.n_complete == self.n_starts and not interrupted
-        return walked
+        return Walked(unreliable=True) if walked.unreliable else walked
 
     def _walk_in_threads(self) -> None:
         """Walk from all initial points; an error or Ctrl-C ends every thread after its iteration."""
@@ -160,8 +163,8 @@ class Walker:
     def walk(self, index: int) -> None:
         """Follow the grid from one initial point."""
         options, grid = self.options, self.grid
-        problem = self.view.pose(mu=options.mu, delta=options.delta)
-        search = f"{self.view.engine}, from rank {self.max_rank}"
+        problem = self.on.pose(mu=options.mu, delta=options.delta)
+        search = f"{self.on.engine}, from rank {self.max_rank}"
         track = self.checkpoint.track(search, index) if self.checkpoint else None
         last = self._resume(problem, track) if track else None
         if last is None and index > 0 and time.monotonic() > options.deadline(self.began):
@@ -186,8 +189,8 @@ class Walker:
                     return
                 if track:
                     track.add(visit, stop)
-                if last is None:
-                    self._check_compression(stop, visit.loss)
+                if last is None and self._ends_as_unreliable(stop, visit.loss):
+                    return
                 last = stop
             task = grid.go_on(stop, options.stopping, options.last_rank)
         if task is None and not self.stop.is_set():
@@ -198,17 +201,17 @@ class Walker:
     def _resume(self, problem: Posed, track: Track) -> Stop | None:
         """The last stop of a checkpoint, after taking in all of them; None if there is none."""
         last: Stop | None = None
-        for visit, lam, state, count in track.stops(problem, self.view.double.shape):
+        for visit, lam, state, count in track.stops(problem, self.on.double.shape):
             run_before = Run(self.grid.solution(state), visit.n_iter, visit.reason)
             last = self.grid.resume(lam, state, run_before, count)
             self._keep(last, visit, visit.loss)
-            if count == 1:
-                self._check_compression(last, visit.loss)
+            if count == 1 and self._ends_as_unreliable(last, visit.loss):
+                return last
         return last
 
     def _initialize(self, index: int) -> tuple[Any, Array]:
         """The factors that a path begins with, in the units of the view."""
-        options, view = self.options, self.view
+        options, view = self.options, self.on
         rng = deepcopy(self.generators[index])  # a search that is repeated begins at the same point
         if isinstance(options.init, str):
             return options.loss.initialize(view.matrix, self.max_rank, options.init, rng, view.fixed)
@@ -226,7 +229,7 @@ class Walker:
     def _record(self, stop: Stop, index: int) -> Visit:
         """Keep a solution in the units of the view, and note the stop."""
         state = stop.run.state
-        loss = self.view.measure(state)
+        loss = self.on.measure(state)
         visit = Visit(
             start=index,
             lam=stop.lam,
@@ -246,12 +249,14 @@ class Walker:
         U = state.U if needed else None
         self.walked.add(Solution(U, state.V, loss, stop.lam, stop.run.n_iter), visit)
 
-    def _check_compression(self, stop: Stop, loss: float) -> None:
-        """Whether the first solution of a path can be trusted."""
-        if self.options.engine != "auto":
-            return
-        if self.view.is_unreliable(stop.run.state.U, stop.run.state.V, loss):
-            raise CompressionUnreliable
+    def _ends_as_unreliable(self, stop: Stop, loss: float) -> bool:
+        """Whether the first solution of a path cannot be trusted, which ends all paths."""
+        state = stop.run.state
+        if self.options.engine != "auto" or not self.on.is_unreliable(state.U, state.V, loss):
+            return False
+        self.walked.unreliable = True
+        self.stop.set()
+        return True
 
     def _describe_interruption(self) -> str:
         if self.walked.n_complete:
