@@ -25,7 +25,6 @@ from autonmf.data.protocol import (
     reads_rows,
     row_blocks,
 )
-from autonmf.data.scaling import as_single
 
 OVERSAMPLE = 10
 """Columns beyond the largest rank."""
@@ -121,11 +120,10 @@ def compress(data: Data, rank: int, rng: np.random.Generator) -> Compressed:
     """X compressed to its leading ``rank`` + 10 directions, or fewer if X has fewer; in double precision."""
     n, m = data.shape
     width = min(rank + OVERSAMPLE, n, m)
-    rough = as_single(data)  # only the last products need all digits
-    basis = rough.right(as_factor(rng.standard_normal((width, m)).T, rough.dtype))
-    for data_of_pass in [rough] * (PASSES - 1) + [data]:
-        basis = rough.left(as_factor(orthonormalize(basis), rough.dtype))
-        basis = data_of_pass.right(as_factor(orthonormalize(basis), data_of_pass.dtype))
+    basis = data.right(as_factor(rng.standard_normal((width, m)).T, data.dtype))
+    for _ in range(PASSES):
+        basis = data.left(as_factor(orthonormalize(basis), data.dtype))
+        basis = data.right(as_factor(orthonormalize(basis), data.dtype))
     return compress_onto(data, basis)
 
 

@@ -36,9 +36,6 @@ MODERATE = 1e-8
 COPIED = 1 << 16
 """Entries of an array that is copied, at most: 512 kB."""
 
-COPIED_SINGLE = 1 << 22
-"""The same for a copy in single precision, which is kept for a while only: 16 MB."""
-
 DOMINANT = 100.0
 """A row or column is dominant if it is this many times as large as the usual one."""
 
@@ -182,11 +179,9 @@ def unscale(data: Data) -> Data:
 
 
 def as_single(data: Data) -> Data:
-    """X' as a copy in single precision, whose products are faster, where it is sparse or not large."""
+    """X' as a copy in single precision where it is sparse and products are faster so; else X' itself."""
     inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
-    if isinstance(inner, Sparse) or (isinstance(inner, Dense) and inner.X.size <= COPIED_SINGLE):
-        return inner.divide(scaling.a, scaling.b, np.float32)
-    return data
+    return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Sparse) else data
 
 
 def copy_small(data: Data) -> Data:

@@ -139,40 +139,41 @@ class SearchResult:
 
     def _make_monotone(self) -> RankPath:
         """With the greedy fallback where losses would rise; the best visits of such ranks say so."""
-        replaced = {}
+        replaced = set()
         self.with_points()
         points = map(self._to_point, range(len(self.solutions)))
         for index, point in enumerate(self.unscaler.make_monotone(points)):
             if point is not self.solutions[index]:
-                replaced[point.rank] = point.loss
+                replaced.add(point.rank)
                 self.solutions[index] = point
         path = self.with_points()
-        visits = list(path.visits)
-        for rank, loss in replaced.items():
-            here = [i for i, visit in enumerate(visits) if visit.rank == rank]
+        visits, same_units = list(path.visits), self.unscaler.scaling.is_uniform
+        for point in path.points:
+            here = [i for i, visit in enumerate(visits) if visit.rank == point.rank]
             best = min(here, key=lambda i: visits[i].loss)
-            visits[best] = visits[best]._replace(loss=loss, reason="fallback")
+            if point.rank in replaced or (same_units and point.loss < visits[best].loss):
+                visits[best] = visits[best]._replace(loss=point.loss, reason="fallback")
         return replace(path, visits=tuple(visits))
 
     def finish_later(self) -> Lazy[RankPath]:
         """`finish` when the path is read, if that needs no more of X than a copy no larger than the path."""
-        if self.plateaus and not self.opened.keeps_rows_remote:
+        if (self.plateaus or self.above) and not self.opened.keeps_rows_remote:
             unscaler = self.unscaler.without_X(0 if self.unscaler.sampled else self._size_of_path)
             if unscaler is not None:
                 opened = replace(self.opened, data=unscaler.view.data)
                 above = self.above and self.above.without_X(opened)
+                weighted = self.weighted and unscaler.view
                 later = replace(
-                    self, opened=opened, unscaler=unscaler, weighted=None, sample=None, above=above
+                    self, opened=opened, unscaler=unscaler, weighted=weighted, sample=None, above=above
                 )
                 return Lazy(later.finish)
         return Lazy.known(self.finish())
 
     @property
     def _size_of_path(self) -> int:
-        """How many bytes the factors of all ranks have."""
-        largest = self.solutions[-1]
-        rank = self.above.max_rank if self.above else largest.rank
-        return (largest.U.nbytes + largest.V.nbytes) // largest.rank * (rank * (rank + 1) // 2)
+        """How many bytes the factors of all ranks have, in the precision of X."""
+        (n, m), rank = self.path.shape, self.above.max_rank if self.above else self.solutions[-1].rank
+        return self.opened.data.dtype.itemsize * (n + m) * (rank * (rank + 1) // 2)
 
     def _present(self, point: PathPoint) -> PathPoint:
         """A point as the caller sees it. With weights the factors are of X, the loss is weighted."""
@@ -271,9 +272,14 @@ def _find_first_rank(
 ) -> int:
     """Where a path begins: some ranks above the one that is given, or that from which on X is noise.
 
-    Components beyond would fit noise. They are computed when the path is read.
+    Components beyond would fit noise. They are computed when the path is read, which needs the compression of
+    X or, with a loss that reads its entries, a copy.
     """
-    if options.grid != "exact" or not options.follows_equilibrated or not isinstance(options.init, str):
+    if options.loss.reads_entries:
+        can_wait = view.in_memory and (given_rank or options.equilibrate)
+    else:
+        can_wait = options.follows_equilibrated
+    if options.grid != "exact" or not can_wait or not isinstance(options.init, str):
         return max_rank
     rank = options.last_rank
     if not given_rank:
@@ -313,8 +319,15 @@ def _lags_at_noise(followed: Followed, spectra: Spectra) -> bool:
     rank = max(n_fixed + count, 1)
     if not {rank, rank + 1} <= losses.keys():
         return False
-    squares = followed.on.energy * np.pad(spectra.of_Y, (0, rank))
+    squares = _loss_unit(followed.on, spectra) * np.pad(spectra.of_Y, (0, rank))
     return _lags(losses[rank] - losses[rank + 1], squares, rank - n_fixed)
+
+
+def _loss_unit(view: View, spectra: Spectra) -> float:
+    """What squared singular values, as fractions of ‖Y‖², are multiplied by to be compared with losses."""
+    if view.loss.equilibrates:
+        return view.energy
+    return view.energy / max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
 
 
 def rank_path(
@@ -540,9 +553,7 @@ def _make_result(
         _, _, spectrum, whitened, known_drops = spectra
         if sample is not None:
             spectrum = find_spectrum(lead_tall(whole.scaled, len(spectrum)).R, whole.scaled)
-        unit = on.energy
-        if not options.loss.equilibrates:
-            unit /= max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
+        unit = _loss_unit(on, spectra)
         complete, n_fixed = view.scaled.complete, view.n_fixed
         if n_fixed:
             spectrum = np.append(1.0 - view.smallest[2] / (unit or 1.0), spectrum)

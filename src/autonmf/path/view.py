@@ -48,7 +48,7 @@ SINGLE_LOSS = 1e-3
 GAIN = 2.0
 """Compression must make a product at least this many times cheaper to be worth its passes over X."""
 
-ROWS_PER_DIRECTION, LEAST_FRACTION = 32, 1 / 64
+ROWS_PER_DIRECTION, LEAST_FRACTION = 64, 1 / 64
 """Rows of a sample: so many for each leading direction, and at least this fraction of all."""
 
 PAYS = 4.0
@@ -102,6 +102,11 @@ class View:
     def double(self) -> Data:
         """X', or its compression in double precision."""
         return self.scaled if self.compressed is None else self.compressed
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether X is complete and in memory, where it can be read in any order."""
+        return self.scaled.complete and isinstance(unscale(self.scaled), Dense | Sparse)
 
     @property
     def is_single(self) -> bool:
@@ -281,8 +286,7 @@ def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
         and isinstance(options.init, str)
         and options.checkpoint is None
         and view.known is None
-        and view.scaled.complete
-        and isinstance(unscale(view.scaled), Dense | Sparse)  # a file would be read more often, not less
+        and view.in_memory  # a file would be read more often, not less
         and is_tall(view.scaled)
         and sample_size(view.scaled.shape, min(rank + OVERSAMPLE, view.scaled.shape[1])) > 0
     )
@@ -310,9 +314,8 @@ def prepare_like(view: View, options: PathOptions) -> View:
     _, sigma, v = leading_triplet(Compressed(basis, others, plain.scaled.squared_norm()))
     u = plain.scaled.right(np.asfortranarray(v, dtype=plain.scaled.dtype))  # nearer to the leading direction
     size = norm(basis) / sigma
-    return replace(
-        plain, compressed=compress_onto(plain.scaled, append_column(basis, scale_columns(u, size)))
-    )
+    compressed = compress_onto(plain.scaled, append_column(basis, scale_columns(u, size)))
+    return replace(plain, compressed=_with_leading(plain.scaled, compressed))
 
 
 def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions, known: Array | None) -> View:
