@@ -29,7 +29,7 @@ def test_files(
     kind: str, transposed: bool, X: np.ndarray, tmp_path: Path, in_file: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """Where only rows can be read, V takes other steps: slower, but to nearly the same losses at every rank."""
+    """Where only rows can be read, V takes other steps: slower, but to nearly the same losses."""
     monkeypatch.setattr(streamed, "SMALL", 0)
     X = np.ascontiguousarray(X.T) if transposed else X
     stored = in_file(kind, tmp_path, X)
@@ -38,7 +38,7 @@ def test_files(
     assert there.n_components_ == here.n_components_ == 4
     assert there.reconstruction_err_**2 == pytest.approx(here.reconstruction_err_**2, rel=1e-3)
     assert (there.path_.losses[:4] <= 1.005 * here.path_.losses[:4]).all()
-    assert (there.path_.losses <= 1.01 * here.path_.losses).all()  # noise is fitted at ranks above the true one
+    assert (there.path_.losses <= 1.01 * here.path_.losses).all()  # above the true rank noise is fitted
     assert_allclose(there.transform(X[:5]), there.transform(stored)[:5], rtol=1e-9)
 
 

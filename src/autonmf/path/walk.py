@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,18 +146,38 @@ class Walker:
         """Walk from all initial points; an error or Ctrl-C ends every thread after its iteration."""
         from joblib import effective_n_jobs
 
-        pool = ThreadPoolExecutor(effective_n_jobs(self.options.n_jobs), "autonmf-path")
+        left = iter(range(self.n_starts))
+        errors: list[BaseException] = []
+
+        def work(finished: Event) -> None:
+            try:
+                while not self.stop.is_set() and (index := next(left, None)) is not None:
+                    self.walk(index)
+            except BaseException as error:  # raised again below, in the thread of the caller
+                errors.append(error)
+                self.stop.set()
+            finally:
+                finished.set()
+
+        count = min(effective_n_jobs(self.options.n_jobs), self.n_starts)
+        ends = [Event() for _ in range(count)]
+        threads = [Thread(target=work, args=[end], name="autonmf-path") for end in ends]
         try:
-            left = {pool.submit(self.walk, index) for index in range(self.n_starts)}
-            while left:  # a signal that another thread receives does not end a wait without a limit
-                done, left = wait(left, timeout=0.1, return_when=FIRST_COMPLETED)
-                for walk in done:
-                    walk.result()
+            for thread in threads:
+                thread.start()
+            for end in ends:  # Ctrl-C in `join` would make a thread look as if it had ended
+                while not end.wait(timeout=0.1):  # a signal that another thread receives ends no longer wait
+                    pass
         except BaseException:
             self.stop.set()
             raise
         finally:
-            pool.shutdown(cancel_futures=True)
+            for thread, end in zip(threads, ends, strict=True):
+                if thread.ident is not None:
+                    end.wait()
+                    thread.join()
+        if errors:
+            raise errors[0]
 
     def walk(self, index: int) -> None:
         """Follow the grid from one initial point."""
