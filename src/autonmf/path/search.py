@@ -44,8 +44,11 @@ class Spectra(NamedTuple):
     known_drops: Array  # by how much each known component of Y lowers the loss, as fractions of ‖Y‖²
 
 
-MARGIN = 5
-"""Ranks that a path begins above the first beyond which X is noise; half of that rank if it is more."""
+MARGIN, PART = 5, 1 / 4
+"""Ranks that a path begins above the first beyond which X is noise; this part of that rank if it is more."""
+
+GIVEN_MARGIN, GIVEN_PART = 10, 1 / 2
+"""The same above a rank that is given: no time is spent on evidence, and a longer path ends a little lower."""
 
 LAGS = 1.2
 """Where noise begins, a drop that is larger than this many squared singular values is looked into."""
@@ -282,11 +285,12 @@ def _find_first_rank(
     if options.grid != "exact" or not can_wait or not isinstance(options.init, str):
         return max_rank
     rank = options.last_rank
-    if not given_rank:
-        if spectra is None or not spectra.whitened.has_noise:
-            return max_rank
-        rank = max(rank, view.n_fixed + spectra.whitened.count_above())
-    return min(rank + max(MARGIN, rank // 4), max_rank)
+    if given_rank:
+        return min(rank + max(GIVEN_MARGIN, int(GIVEN_PART * rank)), max_rank)
+    if spectra is None or not spectra.whitened.has_noise:
+        return max_rank
+    rank = max(rank, view.n_fixed + spectra.whitened.count_above())
+    return min(rank + max(MARGIN, int(PART * rank)), max_rank)
 
 
 def _walk_sample(
