@@ -172,6 +172,21 @@ def test_a_sentence_for_every_rank(result: Result) -> None:
     assert "did not consider" in describe_rank(evidence, 99)
 
 
+@pytest.mark.parametrize(
+    ("noise_ratio", "said"),
+    [
+        (0.9, "What 2 components leave looks like noise."),
+        (1.2, "is 1.2 times what noise alone would show, which may be noise too."),
+        (1.4, "The strongest remaining pattern is 1.4 times what noise alone would show."),
+    ],
+)
+def test_what_is_left_agrees_with_the_reason(result: Result, noise_ratio: float, said: str) -> None:
+    """The reason of the rule calls a ratio above one a pattern."""
+    table = {"rank": np.array([1, 2]), "noise_ratio": np.array([5.0, noise_ratio])}
+    evidence = build_evidence(replace(result, estimate=RankEstimate(2, "auto", "because", table, (2,))))
+    assert describe_rank(evidence, 2).endswith(said)
+
+
 def test_the_fit(result: Result, fitted: AutoNMF, low_rank: np.ndarray) -> None:
     found = compute_fits(
         result, choose_presentation(low_rank.shape, sample_names=[f"s{i}" for i in range(60)])

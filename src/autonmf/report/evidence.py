@@ -138,12 +138,13 @@ def describe_rank(evidence: Evidence, rank: int) -> str:
         times = "far more than" if drop_ratio >= 1e4 else f"{plain(drop_ratio)} times as much as"
         times = "as much as" if 0.95 < drop_ratio < 1.05 else times
         parts.append(f"Component {rank} lowers the loss {times} the next one.")
-    if noise_ratio is not None and noise_ratio <= NOISE_LIMIT:
+    if noise_ratio is not None and noise_ratio <= 1.0:
         leave = "leaves" if rank == 1 else "leave"
         parts.append(f"What {count(rank, 'component')} {leave} looks like noise.")
     elif noise_ratio is not None:
         times = format_number(noise_ratio)
-        parts.append(f"The strongest remaining pattern is {times} times what noise alone would show.")
+        rest = ", which may be noise too" if noise_ratio <= NOISE_LIMIT else ""
+        parts.append(f"The strongest remaining pattern is {times} times what noise alone would show{rest}.")
     return " ".join(parts) or "There is no evidence except the loss."
 
 
