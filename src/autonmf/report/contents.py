@@ -103,7 +103,13 @@ def build_contents(
     def show(rank: int, detail: Detail) -> dict[str, Any]:
         factors, places = result.factors(rank), tree.get(rank, [{}] * rank)
         components = view_components(
-            factors, presentation, final.V, detail, power=power, n_known=result.path.n_known
+            factors,
+            presentation,
+            final.V,
+            detail,
+            power=power,
+            n_known=result.path.n_known,
+            known_names=result.known_names,
         )
         return {
             "detail": detail.name,

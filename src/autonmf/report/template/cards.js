@@ -41,8 +41,12 @@ function drawCards(view) {
   document.getElementById("order").hidden = form.kind !== "words";
 }
 
+function componentTitle(component, number) {
+  return `${number}${component.known ? " known" : ""}${typeof component.known === "string" ? `: ${component.known}` : ""}`;
+}
+
 function card(view, component, number) {
-  const title = element("h3", {}, String(number) + (component.known ? " known" : ""));
+  const title = element("h3", {}, componentTitle(component, number));
   if (component.fraction !== undefined) title.append(element("span", {}, percent(component.fraction)));
   const item = element("li", { style: ["--own", colour(component.colour)] }, title);
   if (component.image) item.append(element("img", { class: "grey", src: png(component.image), alt: `component ${number} as an image` }));
