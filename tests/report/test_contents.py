@@ -343,11 +343,21 @@ def test_an_uncertain_choice_says_what_to_do(result: Result) -> None:
     estimate = replace(result.estimate, confidence=0.2, plausible=(2, 3, 5))
     steps = said(replace(result, estimate=estimate)).steps
     assert "tree" in steps[0]
-    assert "ranks 2 to 5" in steps[1]
+    assert "ranks 2, 3 and 5, and take" in steps[1]
     assert "--rank" in steps[2]
 
 
 # The tree
+
+
+@pytest.mark.parametrize(
+    ("plausible", "last"), [((10,), 12), ((10, 18), 20), ((10, 25, 50), 27), ((10, 50), 12)]
+)
+def test_the_tree_ends_where_components_are_iterated_well(plausible: tuple[int, ...], last: int) -> None:
+    X = np.random.default_rng(0).random((60, 52))
+    model = AutoNMF(max_rank=50, tol=1e-2, random_state=0).fit(X)
+    model.rank_estimate_ = replace(model.rank_estimate_, rank=10, plausible=plausible)
+    assert contents(model.at_rank(10), X).tree == last
 
 
 def test_every_component_has_a_branch_and_a_parent(fitted: AutoNMF, low_rank: np.ndarray) -> None:

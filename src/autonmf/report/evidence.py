@@ -181,8 +181,9 @@ def _list_steps(estimate: RankEstimate, *, stability: bool) -> tuple[str, ...]:
     """What to do if the choice is uncertain."""
     if estimate.confidence is None or estimate.confidence >= UNCERTAIN:
         return ()
-    first, last = min(estimate.plausible), max(estimate.plausible)
-    levels = f"ranks {first} to {last}" if last > first else f"the ranks near {first}"
+    plausible = estimate.plausible
+    several = len(plausible) > 1
+    levels = f"ranks {format_intervals(plausible)}" if several else f"the ranks near {plausible[0]}"
     measured = "whose components are stable" if stability else "whose components you recognise"
     measure = "" if stability else " Add --stability, or pass stability=, to see how stable they are."
     return (
