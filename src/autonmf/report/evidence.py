@@ -153,8 +153,10 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
     headline, fit = count(rank, "component"), _describe_fit(unexplained, rank, result.path.beta_loss)
-    if result.path.n_known:
-        headline += f", {result.path.n_known} of them known"
+    if n_known := result.path.n_known:
+        headline += (
+            ", known" if n_known == rank == 1 else f", {'all' if n_known == rank else n_known} of them known"
+        )
     if estimate is None:
         unused = tuple(map(_as_sentence, describe_unused(result.unused)))
         return Answer(headline, "This rank was given, not chosen from the data.", fit, warnings=unused)
