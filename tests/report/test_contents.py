@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,9 +38,10 @@ def contents(model: AutoNMF, X: np.ndarray | None = None, max_bytes: int = 10**6
     )
 
 
-def said(result: Result):
+def said(result: Result, ranks: Sequence[int] = range(1, 9)):
     fits = compute_fits(result, choose_presentation(result.path.shape))
-    return build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, build_evidence(result))
+    unexplained = {rank: fit.unexplained for rank, fit in fits.items()}
+    return build_answer(result, unexplained, build_evidence(result), ranks=ranks)
 
 
 def test_the_answer(result: Result) -> None:
@@ -344,6 +346,8 @@ def test_an_uncertain_choice_says_what_to_do(result: Result) -> None:
     steps = said(replace(result, estimate=estimate)).steps
     assert "tree" in steps[0]
     assert "ranks 2, 3 and 5, and take" in steps[1]
+    few = said(replace(result, estimate=estimate), ranks=range(1, 5)).steps
+    assert "ranks 2 and 3, and take" in few[1]
     assert "--rank" in steps[2]
 
 

@@ -133,7 +133,9 @@ def build_contents(
         chosen=None if estimate is None else estimate.rank,
         rule=None if estimate is None else estimate.rule,
         plausible=() if estimate is None else estimate.plausible,
-        answer=build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence),
+        answer=build_answer(
+            result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence, ranks=ranks
+        ),
         form=describe_form(presentation),
         evidence=evidence,
         loss=LOSS_WORDS[result.path.beta_loss],

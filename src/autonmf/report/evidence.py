@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,8 +148,13 @@ def describe_rank(evidence: Evidence, rank: int) -> str:
     return " ".join(parts) or "There is no evidence except the loss."
 
 
-def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evidence) -> Answer:
-    """The answer for the chosen or given rank; ``unexplained`` is the relative loss by rank."""
+def build_answer(
+    result: Result, unexplained: Mapping[int, float], evidence: Evidence, *, ranks: Sequence[int]
+) -> Answer:
+    """The answer for the chosen or given rank.
+
+    ``unexplained`` is the relative loss by rank, and ``ranks`` are those on the page.
+    """
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
     headline, fit = count(rank, "component"), _describe_fit(unexplained, rank, result.path.beta_loss)
@@ -174,18 +179,18 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
         confidence=_describe_confidence(estimate, candidates),
         candidates=candidates,
         warnings=tuple(_as_sentence(text) for text in estimate.warnings if text != COUNTS),
-        steps=_list_steps(estimate, stability=result.stability is not None),
+        steps=_list_steps(estimate, ranks, stability=result.stability is not None),
         for_counts=for_counts,
     )
 
 
-def _list_steps(estimate: RankEstimate, *, stability: bool) -> tuple[str, ...]:
+def _list_steps(estimate: RankEstimate, ranks: Sequence[int], *, stability: bool) -> tuple[str, ...]:
     """What to do if the choice is uncertain."""
     if estimate.confidence is None or estimate.confidence >= UNCERTAIN:
         return ()
-    plausible = estimate.plausible
+    plausible = [rank for rank in estimate.plausible if rank in ranks]
     several = len(plausible) > 1
-    levels = f"ranks {format_intervals(plausible)}" if several else f"the ranks near {plausible[0]}"
+    levels = f"ranks {format_intervals(plausible)}" if several else f"the ranks near {estimate.rank}"
     measured = "whose components are stable" if stability else "whose components you recognise"
     measure = "" if stability else " Add --stability, or pass stability=, to see how stable they are."
     return (
