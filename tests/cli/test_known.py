@@ -132,6 +132,17 @@ def test_the_code_of_a_report_matches_names(run, files) -> None:
     assert given["model"].n_components_ == 4
 
 
+def test_a_first_line_that_may_be_names(run, tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((30, 5)))
+    (tmp_path / "known.csv").write_text(
+        "400,410,420,430,440\n.1,.5,.2,.4,.3\n.2,.1,.9,.3,.5\n.7,.1,.3,.2,.8\n"
+    )
+    result = run("fit", tmp_path / "X.npy", "--known", tmp_path / "known.csv", "-k", 3)
+    assert result.code == 0
+    assert "known.csv: The first line, 400 to 440, is read as column names" in result.err
+    assert "--no-header" not in result.err
+
+
 def test_no_such_file(run, files) -> None:
     matrix, _, _, _ = files
     result = run("fit", matrix, "--known", matrix.parent / "nothing.csv")

@@ -114,6 +114,8 @@ def read_known(search: Search, table: Table) -> Known | None:
 
     with explain_errors(f"read {search.known}"), print_warnings():
         known = read_matrix(search.known)
+    for doubt in known.doubts:  # the options that they name are those of the matrix
+        say("warning", f"{search.known}: {doubt.partition(' If ')[0]}")
     try:
         own = known.column_names if table.column_names else None
         rows = check_known(known.X, table.X.shape[1], table.column_names, own)
