@@ -219,7 +219,7 @@ class AutoNMF(
         """
         W = self._fit(X, y, sample_weight, weights)
         whole = is_dask(X) or len(W) == _num_samples(X)  # no sample was left out
-        return W if whole else self._project(X, weights)
+        return W if whole else self._project(self._check(X, reset=False), weights)
 
     def transform(self, X: Any) -> Array:
         """The W ≥ 0 that minimises the loss of W H for these samples, by default ‖X - W H‖_F.
@@ -233,10 +233,9 @@ class AutoNMF(
         W : ndarray of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        return self._project(X)
+        return self._project(self._check(X, reset=False))
 
     def _project(self, X: Any, weights: Any = None) -> Array:
-        X = self._check(X, reset=False)
         if is_dask(X):
             project = partial(_project_chunk, self.components_.T, self.beta_loss)
             return cast(Array, map_chunks(X, project, self.n_components_))

@@ -11,6 +11,7 @@ not dominate and dark ones do not become noise, and compressed to a few leading 
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 
 from autonmf._threads import one_pool
-from autonmf._types import Array, Seed, as_generator
+from autonmf._types import Array, Seed, as_generator, check_parameters
 from autonmf.data import OpenedData, as_data, refuse_non_matrix
 from autonmf.data.validation import check_scale, float_type
 from autonmf.fit import factorise
@@ -106,6 +107,8 @@ class Unmixing:
         """
         from autonmf.plotting import UnmixingDisplay
 
+        _, _, _, *known = inspect.signature(UnmixingDisplay.__init__).parameters
+        check_parameters("plot", presentation, known)
         return UnmixingDisplay(self.endmembers, self.abundances, **presentation).plot(ax, cmap=cmap)
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from autonmf import AutoNMF
 from autonmf.anndata import nmf
+from autonmf.selection import UncertainRankWarning
 
 anndata = pytest.importorskip("anndata", reason="anndata is not installed")
 
@@ -245,3 +246,29 @@ def test_unknown_parameters_are_refused_in_our_words(cells: Any) -> None:
         nmf(np.ones((3, 3)))
     with pytest.raises(KeyError, match=r"no column 'variable'; its columns: 'highly_variable'"):
         nmf(cells, mask_var="variable")
+
+
+@pytest.mark.parametrize("mask_var", [None, "highly_variable"])
+def test_known_components_are_matched_by_the_names_of_genes(cells: Any, mask_var: str | None) -> None:
+    pandas = pytest.importorskip("pandas")
+    nmf(cells)
+    known = cells.varm["NMF"].T[:2].astype(float)
+    used = slice(None) if mask_var is None else np.asarray(cells.var[mask_var])
+    frame = pandas.DataFrame(known, columns=cells.var_names)
+    for given in (known, frame.iloc[:, ::-1], frame.loc[:, used].iloc[:, ::-1]):
+        nmf(cells, mask_var=mask_var, fixed_components=given, key_added="known")
+        assert_array_equal(cells.varm["known"][used, :2], known.T[used])
+    wrong = frame.rename(columns={cells.var_names[1]: "other"})
+    with pytest.raises(ValueError, match=r"no column for '1' and columns that X does not have: 'other'"):
+        nmf(cells, fixed_components=wrong)
+
+
+def test_the_warning_of_an_uncertain_rank_leads_somewhere() -> None:
+    places = np.arange(40)
+    adata = anndata.AnnData(np.exp(-abs(places[:, None] - places) / 8))
+    with pytest.warns(UncertainRankWarning) as caught:
+        nmf(adata, key_added="found")
+    (one,) = caught
+    assert one.filename == __file__
+    assert "uns['found'] has the evidence" in str(one.message)
+    assert "AutoNMF().fit(adata.X).path_.tree()" in str(one.message)

@@ -256,3 +256,11 @@ def test_plots(stability: ComponentStability) -> None:
     with pytest.raises(ValueError, match="component must be 0 to 3, got 4"):
         stability.plot_loadings(4)
     pyplot.close("all")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_data_frame(X: np.ndarray, model: AutoNMF, stability: ComponentStability) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
+    named = AutoNMF(max_rank=12, random_state=0).fit(frame)
+    assert_array_equal(named.component_stability(frame, n_resamples=10).cosines, stability.cosines)

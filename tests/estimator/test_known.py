@@ -83,7 +83,7 @@ def test_an_unused_component_is_reported(loss: str, n_components: int | None, tm
         assert "known component 4 is not used: the others fit X as well" in model.rank_estimate_.warnings
     page = write_report(model, tmp_path / "page.html", X=X).read_text(encoding="utf-8")
     assert "Known component 4 is not used: the others fit X as well." in page
-    assert "6 components, 6 of them known" in page
+    assert "6 components, all of them known" in page
 
 
 def test_known_components_stay_the_same_in_resamples_and_in_the_tree() -> None:

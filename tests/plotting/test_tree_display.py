@@ -59,6 +59,20 @@ def test_leaves_are_named_by_their_top_features(tree: ComponentTree) -> None:
     assert any("word" in text.get_text() for text in display.ax_.texts), "and boxes, where there is room"
 
 
+def test_names_lie_within_their_boxes(tree: ComponentTree) -> None:
+    """Also where the names beside the tree are long and leave less width for it."""
+    names = [f"DEL/REPEATS/{i}" for i in range(40)]
+    display = TreeDisplay.from_tree(tree, feature_names=names).plot()
+    renderer = display.figure_.canvas.get_renderer()
+    display.figure_.draw(renderer)
+    assert display.ax_.texts
+    for text in display.ax_.texts:
+        box, room = text.get_window_extent(renderer), text.get_clip_box()  # the rectangle
+        assert box.x1 <= room.x1 + 1
+        assert room.y0 - 1 <= box.y0
+        assert box.y1 <= room.y1 + 1
+
+
 def test_labels_of_the_caller(tree: ComponentTree) -> None:
     display = TreeDisplay.from_tree(tree, labels={3: ["a", "b", "c"], 6: list("uvwxyz")}).plot()
     assert sorted(label.get_text() for label in display.ax_.get_yticklabels()) == list("uvwxyz")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from autonmf import AutoNMF
 from autonmf.cli import main
@@ -127,6 +128,20 @@ def test_materials_and_their_abundances(run: Callable, tmp_path: Path, stored) -
     np.testing.assert_allclose(means, np.sort(A.mean(axis=0)), atol=0.02)
     assert run("scene.npy", "--rank", 3, "--force")[0] == 0
     assert "materials" not in stored(tmp_path / "scene-report.html")
+
+
+def test_notes_about_maps(run: Callable) -> None:
+    np.save("scene.npy", np.random.default_rng(0).random((60, 25)))
+    draws_maps = "--map-shape RxC draws maps"
+    assert draws_maps in run("scene.npy", "--rank", 2, "--unmix")[2]
+    err = run("scene.npy", "--rank", 2, "--unmix", "--map-shape", "6x10", "--force")[2]
+    assert "are shown as" not in err
+
+
+def test_a_sparse_matrix_is_not_unmixed(run: Callable) -> None:
+    sparse.save_npz("X.npz", sparse.random(30, 20, 0.3, format="csr", random_state=0))
+    code, _, err = run("X.npz", "--rank", 2, "--unmix")
+    assert (code, "error: --unmix is for spectra, but X.npz is a sparse matrix" in err) == (2, True)
 
 
 def test_only_spectra_are_unmixed(run: Callable, counts: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,9 +38,10 @@ def contents(model: AutoNMF, X: np.ndarray | None = None, max_bytes: int = 10**6
     )
 
 
-def said(result: Result):
+def said(result: Result, ranks: Sequence[int] = range(1, 9)):
     fits = compute_fits(result, choose_presentation(result.path.shape))
-    return build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, build_evidence(result))
+    unexplained = {rank: fit.unexplained for rank, fit in fits.items()}
+    return build_answer(result, unexplained, build_evidence(result), ranks=ranks)
 
 
 def test_the_answer(result: Result) -> None:
@@ -170,6 +172,21 @@ def test_a_sentence_for_every_rank(result: Result) -> None:
     left = format_number(result.estimate.evidence["noise_ratio"][0])
     assert f"The strongest remaining pattern is {left} times what noise alone would show." in sentences[0]
     assert "did not consider" in describe_rank(evidence, 99)
+
+
+@pytest.mark.parametrize(
+    ("noise_ratio", "said"),
+    [
+        (0.9, "What 2 components leave looks like noise."),
+        (1.2, "is 1.2 times what noise alone would show, which may be noise too."),
+        (1.4, "The strongest remaining pattern is 1.4 times what noise alone would show."),
+    ],
+)
+def test_what_is_left_agrees_with_the_reason(result: Result, noise_ratio: float, said: str) -> None:
+    """The reason of the rule calls a ratio above one a pattern."""
+    table = {"rank": np.array([1, 2]), "noise_ratio": np.array([5.0, noise_ratio])}
+    evidence = build_evidence(replace(result, estimate=RankEstimate(2, "auto", "because", table, (2,))))
+    assert describe_rank(evidence, 2).endswith(said)
 
 
 def test_the_fit(result: Result, fitted: AutoNMF, low_rank: np.ndarray) -> None:
@@ -328,11 +345,23 @@ def test_an_uncertain_choice_says_what_to_do(result: Result) -> None:
     estimate = replace(result.estimate, confidence=0.2, plausible=(2, 3, 5))
     steps = said(replace(result, estimate=estimate)).steps
     assert "tree" in steps[0]
-    assert "ranks 2 to 5" in steps[1]
+    assert "ranks 2, 3 and 5, and take" in steps[1]
+    few = said(replace(result, estimate=estimate), ranks=range(1, 5)).steps
+    assert "ranks 2 and 3, and take" in few[1]
     assert "--rank" in steps[2]
 
 
 # The tree
+
+
+@pytest.mark.parametrize(
+    ("plausible", "last"), [((10,), 12), ((10, 18), 20), ((10, 25, 50), 27), ((10, 50), 12)]
+)
+def test_the_tree_ends_where_components_are_iterated_well(plausible: tuple[int, ...], last: int) -> None:
+    X = np.random.default_rng(0).random((60, 52))
+    model = AutoNMF(max_rank=50, tol=1e-2, random_state=0).fit(X)
+    model.rank_estimate_ = replace(model.rank_estimate_, rank=10, plausible=plausible)
+    assert contents(model.at_rank(10), X).tree == last
 
 
 def test_every_component_has_a_branch_and_a_parent(fitted: AutoNMF, low_rank: np.ndarray) -> None:

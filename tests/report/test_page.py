@@ -190,3 +190,10 @@ def test_unmixing_needs_X_and_spectra(fitted: AutoNMF, low_rank: np.ndarray, tmp
     with pytest.raises(ValueError, match="shown as image: pass kind='spectrum'"):
         fitted.report(tmp_path / "page.html", low_rank, unmix=True, image_shape=(5, 8))
     assert not list(tmp_path.iterdir())
+
+
+def test_only_what_is_shaded_is_explained(fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path) -> None:
+    shaded = "Shaded: plausible ranks."
+    assert shaded in write_report(fitted, tmp_path / "page.html").read_text(encoding="utf-8")
+    given = AutoNMF(2, max_rank=4, random_state=0).fit(low_rank)
+    assert shaded not in write_report(given, tmp_path / "given.html").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ from autonmf.report.wording import PERCENT, count, percent, percents, plain
 @pytest.mark.parametrize(
     ("fraction", "words"),
     [(0, "0"), (1, "100"), (0.123, "12"), (0.0512, "5.1"), (0.00312, "0.3"), (0.9993, "99.93"),
-     (1e-6, "below 0.01"), (0.9999999, "above 99.999"), (-0.1, "0"), (0.95, "95.0")],
+     (1e-6, "below 0.01"), (0.9999999, "above 99.999"), (-0.1, "0"), (0.95, "95.0"), (2.47, "247"),
+     (1.0 + 1e-12, "100")],
 )  # fmt: skip
 def test_percent(fraction: float, words: str) -> None:
     assert percent(fraction) == words + PERCENT

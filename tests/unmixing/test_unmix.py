@@ -255,3 +255,8 @@ def test_jasper_ridge(real_home: Path) -> None:
     angles, rms = score_seeds(fetch_jasper_ridge(data_home=real_home, download=False)).T
     assert angles.max() <= 6.0
     assert rms.max() <= 0.12
+
+
+def test_unknown_options_of_the_plot() -> None:
+    with pytest.raises(TypeError, match="plot has no parameter 'map_shape': do you mean image_sh"):
+        unmix(X, 2).plot(map_shape=(4, 5))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autonmf._types import Array, Seed, check_parameters
+from autonmf._warnings import warn
+from autonmf.model.known import check_known
+from autonmf.selection import UNCERTAIN, UncertainRankWarning
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -43,7 +47,8 @@ def nmf(
     copy : bool
         Return a copy with the results instead of writing to ``adata``.
     **options
-        Other parameters of `AutoNMF`: ``n_components``, ``max_rank``, ``rule``, ...
+        Other parameters of `AutoNMF`: ``n_components``, ``max_rank``, ``rule``, ... The columns of a data
+        frame given as ``fixed_components`` are matched with ``adata.var_names``.
 
     Returns
     -------
@@ -58,6 +63,8 @@ def nmf(
             ``params``; the ``rank`` and, unless it was given, ``why``, ``plausible``, ``warnings``,
             ``confidence`` and ``evidence`` (a table by columns); ``path`` with its ``ranks`` and
             ``relative_losses``; ``explained_variance``; ``reconstruction_err``.
+
+        The model is not kept: for the tree, the stability or a report, fit ``AutoNMF`` to ``adata.X``.
 
     Examples
     --------
@@ -76,8 +83,13 @@ def nmf(
     check_parameters("nmf", options, inspect.signature(AutoNMF).parameters)
     used = _check_mask(adata, mask_var)
     X = _find_matrix(adata, layer, whole=used is None)
+    if (known := options.get("fixed_components")) is not None:
+        options["fixed_components"] = _match_known(adata, known, used)
     model = AutoNMF(random_state=random_state, **options)
-    W = model.fit_transform(X if used is None else X[:, used])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertainRankWarning)  # leads to the model, which is not kept
+        W = model.fit_transform(X if used is None else X[:, used])
+    _warn_if_uncertain(model, key_added or "nmf")
     V = np.zeros((adata.n_vars, model.n_components_), dtype=model.components_.dtype)
     V[... if used is None else used] = model.components_.T
     where = {
@@ -122,6 +134,26 @@ def _check_mask(adata: AnnData, mask_var: str | Array | None) -> Array | None:
     if not mask.any():
         raise ValueError("mask_var selects no genes")
     return mask
+
+
+def _match_known(adata: AnnData, known: Any, used: Array | None) -> Array:
+    """Known components of the genes that are used; a data frame's columns are matched by name."""
+    genes = np.asarray(adata.var_names)
+    if used is None or np.shape(known)[-1:] == (adata.n_vars,):
+        return check_known(known, adata.n_vars, genes)[:, slice(None) if used is None else used]
+    return check_known(known, int(used.sum()), genes[used])
+
+
+def _warn_if_uncertain(model: AutoNMF, key: str) -> None:
+    """The warning of `AutoNMF`, with the way to the other ranks from here."""
+    estimate = model.rank_estimate_
+    if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
+        warn(
+            f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: "
+            f"{'; '.join(estimate.warnings)}; uns[{key!r}] has the evidence, and n_components= takes another "
+            "rank; AutoNMF().fit(adata.X).path_.tree() shows which component splits at each rank",
+            UncertainRankWarning,
+        )
 
 
 def _make_record(model: AutoNMF, where: dict[str, str | None]) -> dict[str, Any]:

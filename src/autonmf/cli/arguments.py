@@ -8,6 +8,7 @@ which also checks what is given. It is imported only then, because --help should
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
@@ -190,13 +191,14 @@ class Search:
                 BAD_USAGE,
             )
         try:
-            self.path_options()
+            self.path_options(**({} if self.known is None else {"fixed_components": [[1.0]]}))
             if rule := self.rule_options():
                 from autonmf.selection import check_rule
 
                 check_rule(rule["rule"], rule.get("tau"))
         except ValueError as error:
-            raise Failure(name_options(str(error), *vars(self)), BAD_USAGE) from error
+            message = str(error).replace("solver or fixed_components", "--solver or --known")
+            raise Failure(name_options(message, *vars(self)), BAD_USAGE) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,6 +254,7 @@ class Output:
 def name_options(message: str, *names: str) -> str:
     """A message about parameters, with the names of the options instead."""
     for name in sorted(names, key=len, reverse=True):
+        message = re.sub(rf"""\b{name}=(["'])([\w-]+)\1""", rf"{option_name(name)} \2", message)
         message = message.replace(name, option_name(name)) if "_" in name else message
         message = message.replace(f"{name} must", f"{option_name(name)} must")
     return message

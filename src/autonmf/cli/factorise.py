@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autonmf.cli.arguments import STREAM, Input, Search
+from autonmf._types import Array
+from autonmf.cli.arguments import STREAM, Input, Search, option_name
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_warnings, say, show_progress
 from autonmf.io import Table, read_matrix
 
@@ -26,6 +26,14 @@ COMMAND_ADVICE = {
     "Divide X by its maximum first;": "Use --normalize max;",
 }
 """Advice for Python code, and the same for the command line."""
+
+
+class Known(NamedTuple):
+    """The known components of a file."""
+
+    rows: Array  # one per component, in the order of the columns of the matrix
+    names: list[str]  # of the components; may be empty
+    reordered: bool  # whether the columns of the file have another order
 
 
 def read(source: Input, *, groups: str | None = None, quiet: bool = False) -> Table:
@@ -52,7 +60,7 @@ def read(source: Input, *, groups: str | None = None, quiet: bool = False) -> Ta
 
 
 def measure(
-    table: Table, found: Factorisation, search: Search, n_resamples: int, *, missing: str
+    table: Table, found: Factorisation, search: Search, known: Known | None, n_resamples: int, *, missing: str
 ) -> ComponentStability | None:
     """The stability of the components, if resamples are asked for."""
     if not n_resamples:
@@ -60,10 +68,9 @@ def measure(
     from autonmf.stability import measure_stability
 
     automatic = search.n_components is None and search.rule_options().get("rule", "auto") == "auto"
-    known = None if search.known is None else read_known(search.known, table)
     options = replace(
-        search.path_options(fixed_components=known), solver="auto", grid="exact", n_starts=1, max_rank=None,
-        checkpoint=None, missing=missing, equilibrate=automatic,
+        search.path_options(fixed_components=known and known.rows), solver="auto", grid="exact", n_starts=1,
+        max_rank=None, checkpoint=None, missing=missing, equilibrate=automatic,
     )  # fmt: skip
     with explain_errors("measure the stability"), print_warnings():
         return measure_stability(
@@ -99,21 +106,41 @@ def _open_standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def read_known(file: Path, table: Table) -> Any:
-    """The known components of a file, in the order of the columns of the matrix."""
+def read_known(search: Search, table: Table) -> Known | None:
+    """The known components, if there are any; too small a rank is refused."""
+    if search.known is None:
+        return None
     from autonmf.model.known import check_known
 
-    with explain_errors(f"read {file}"), print_warnings():
-        known = read_matrix(file)
+    with explain_errors(f"read {search.known}"), print_warnings():
+        known = read_matrix(search.known)
+    for doubt in known.doubts:  # the options that they name are those of the matrix
+        say("warning", f"{search.known}: {doubt.partition(' If ')[0]}")
     try:
         own = known.column_names if table.column_names else None
-        return check_known(known.X, table.X.shape[1], table.column_names, own)
+        rows = check_known(known.X, table.X.shape[1], table.column_names, own)
     except (TypeError, ValueError) as error:
-        raise Failure(str(error).replace("fixed_components", f"--known {file}"), BAD_USAGE) from error
+        message = str(error).replace("fixed_components", f"--known {search.known}")
+        raise Failure(message, BAD_USAGE) from error
+    for name in ("n_components", "max_rank"):
+        rank = getattr(search, name)
+        if rank is not None and rank < len(rows):
+            raise Failure(
+                f"{option_name(name)} {rank} is less than the {len(rows)} known components, which it counts "
+                "too: raise it, or leave some of them out",
+                BAD_USAGE,
+            )
+    return Known(rows, known.row_names or [], own is not None and own != table.column_names)
 
 
 def factorise(
-    table: Table, search: Search, label: str, *, missing: str = "error", quiet: bool = False
+    table: Table,
+    search: Search,
+    label: str,
+    known: Known | None = None,
+    *,
+    missing: str = "error",
+    quiet: bool = False,
 ) -> Factorisation:
     """Compute the path, choose the rank and polish the solution there, with a progress bar unless quiet.
 
@@ -123,7 +150,6 @@ def factorise(
     from autonmf.data import OpenedData, as_data
 
     X, rank = table.X, search.n_components
-    known = None if search.known is None else read_known(search.known, table)
     if rank is not None and rank > min(X.shape):
         raise Failure(
             f"--n-components {rank} is more than the smaller side of the {X.shape[0]} x {X.shape[1]} matrix; "
@@ -132,7 +158,7 @@ def factorise(
         )
     progress = show_progress(label, search, quiet=quiet)
     with explain_errors("factorise the matrix"), print_warnings(), progress as reporter:
-        options = search.path_options(callback=reporter.reached, fixed_components=known)
+        options = search.path_options(callback=reporter.reached, fixed_components=known and known.rows)
         try:
             data = as_data(X, missing=missing)
         except ValueError as error:

@@ -21,7 +21,7 @@ from autonmf._files import replace_file
 from autonmf._types import Array
 from autonmf.cli.arguments import STREAM, Input, Output, Search, name_options, write_command
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
-from autonmf.cli.factorise import factorise, read
+from autonmf.cli.factorise import Known, factorise, read, read_known
 from autonmf.io import Table
 
 if TYPE_CHECKING:
@@ -38,17 +38,18 @@ def run_fit(source: Input, search: Search, output: Output) -> None:
     if folder is not None:
         check_writable(folder)
     silent = output.quiet or output.json
-    found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
+    known = read_known(search, table)
+    found = factorise(table, search, source.name, known, missing=source.missing, quiet=silent)
     for warning in explain_warnings(found):
         say("warning", warning)
     summary = summarise(source, search, table, found)
     if folder is not None:
         summary |= {"folder": str(folder), "files": list(FILES)}
-        _write_results(folder, table, found, summary)
+        _write_results(folder, table, found, known, summary)
     if output.json:
         print_json(summary)
     elif output.out == STREAM:
-        _write_components(sys.stdout, table, found)
+        _write_components(sys.stdout, table, found, known)
         if not output.quiet:
             print(*headline(source, table, found), sep="\n", file=sys.stderr)
     elif output.quiet:
@@ -109,8 +110,7 @@ def headline(source: Input, table: Table, found: Factorisation) -> list[str]:
 
 def explain_warnings(found: Factorisation) -> list[str]:
     """The warnings, with options of the command line instead of parameters."""
-    loss = 'beta_loss="kullback-leibler"', "--beta-loss kullback-leibler"
-    return [name_options(text.replace(*loss), "max_rank") for text in found.warnings]
+    return [name_options(text, "beta_loss", "max_rank") for text in found.warnings]
 
 
 def is_uncertain(found: Factorisation) -> bool:
@@ -159,7 +159,9 @@ def _check_folder(output: Output) -> tuple[Path | None, list[str]]:
     return folder, earlier
 
 
-def _write_results(folder: Path, table: Table, found: Factorisation, summary: dict[str, Any]) -> None:
+def _write_results(
+    folder: Path, table: Table, found: Factorisation, known: Known | None, summary: dict[str, Any]
+) -> None:
     """Write all files, the summary last; each is complete or missing."""
     for name, factor in (("W.npy", found.W), ("H.npy", found.H)):
         with _replace(folder / name) as stream:
@@ -167,9 +169,9 @@ def _write_results(folder: Path, table: Table, found: Factorisation, summary: di
             np.save(cast(Any, SimpleNamespace(write=stream.write)), factor)
     rows = table.row_names or [f"row_{i}" for i in range(1, table.X.shape[0] + 1)]
     with _replace(folder / "W.csv") as stream:
-        _write_csv(getwriter("utf-8")(stream), found.W, rows, _component_names(found))
+        _write_csv(getwriter("utf-8")(stream), found.W, rows, _component_names(found, known))
     with _replace(folder / "H.csv") as stream:
-        _write_components(getwriter("utf-8")(stream), table, found)
+        _write_components(getwriter("utf-8")(stream), table, found, known)
     with explain_errors(f"write {folder / 'path.npz'}"):
         found.path.save(folder / "path.npz")
     with _replace(folder / "summary.json") as stream:
@@ -190,14 +192,18 @@ def check_writable(folder: Path) -> None:
             pass
 
 
-def _write_components(stream: IO[str] | StreamWriter, table: Table, found: Factorisation) -> None:
+def _write_components(
+    stream: IO[str] | StreamWriter, table: Table, found: Factorisation, known: Known | None
+) -> None:
     """Write H as CSV, one component per line."""
     columns = table.column_names or [f"column_{j}" for j in range(1, table.X.shape[1] + 1)]
-    _write_csv(stream, found.H, _component_names(found), columns)
+    _write_csv(stream, found.H, _component_names(found, known), columns)
 
 
-def _component_names(found: Factorisation) -> list[str]:
-    return [f"component_{k}" for k in range(1, found.rank + 1)]
+def _component_names(found: Factorisation, known: Known | None) -> list[str]:
+    """The names of the known components, if they have any, and numbers for the others."""
+    names = [] if known is None else known.names
+    return [*names, *(f"component_{k}" for k in range(len(names) + 1, found.rank + 1))]
 
 
 def _write_csv(stream: IO[str] | StreamWriter, values: Array, rows: list[str], columns: list[str]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autonmf.cli.arguments import STREAM, Input, Look, Page, Search, name_options, write_command
 from autonmf.cli.console import BAD_USAGE, Failure, explain_errors, print_json, say
-from autonmf.cli.factorise import factorise, measure, read
+from autonmf.cli.factorise import Known, factorise, measure, read, read_known
 from autonmf.cli.fit import check_writable, explain_warnings, headline, is_uncertain, summarise
 from autonmf.io import Table
 
@@ -38,23 +38,28 @@ def run_report(source: Input, search: Search, look: Look, page: Page) -> None:
     table = read(source, groups=look.groups if look.metadata is None else None, quiet=page.quiet)
     groups = _find_groups(table, look)
     presentation = _choose_presentation(table, look, groups)
-    if look.kind is None and look.image_shape is None and not page.quiet:
-        say("note", _describe_presentation(presentation))
+    note = _describe_presentation(presentation, look)
+    if note and not page.quiet:
+        say("note", note)
     if look.unmix and presentation.kind != "spectrum":
         shown = f"--unmix is for spectra, but components are shown as {presentation.kind}"
         raise Failure(f"{shown}: add --kind spectrum", BAD_USAGE)
+    if look.unmix and hasattr(table.X, "tocsr"):
+        raise Failure(f"--unmix is for spectra, but {source.name} is a sparse matrix", BAD_USAGE)
+    known = read_known(search, table)
     if target != STREAM:
         check_writable(target.parent)
     silent = page.quiet or page.json
-    found = factorise(table, search, source.name, missing=source.missing, quiet=silent)
+    found = factorise(table, search, source.name, known, missing=source.missing, quiet=silent)
     for warning in explain_warnings(found) if not page.quiet else ():
         say("warning", warning)
-    stability = measure(table, found, search, look.stability, missing=source.missing)
+    stability = measure(table, found, search, known, look.stability, missing=source.missing)
     with explain_errors("unmix the matrix"):
         unmixing = find_materials(table.X, presentation, found.W) if look.unmix else None
     with explain_errors(f"write {target}"), TemporaryDirectory(prefix="autonmf-") as folder:
-        result = Result.from_factorisation(found, table.X, source.missing, stability)
-        recipe = write_recipe(source, search, look, page)
+        names = () if known is None else tuple(known.names)
+        result = Result.from_factorisation(found, table.X, source.missing, stability, names)
+        recipe = write_recipe(source, search, look, page, known)
         title = look.title or source.name + (f" ({source.normalize})" if source.normalize else "")
         file = Path(folder, "page.html") if target == STREAM else target
         write_page(result, presentation, recipe, title, file, plotly, unmixing)
@@ -139,16 +144,22 @@ def _choose_presentation(table: Table, look: Look, groups: list[str] | None) -> 
         raise Failure(message, BAD_USAGE) from error
 
 
-def _describe_presentation(presentation: Presentation) -> str:
-    """How components are shown, and the option for another form."""
+def _describe_presentation(presentation: Presentation, look: Look) -> str:
+    """How components are shown, and the option for another form; empty if that was chosen."""
+    if look.kind is not None or look.image_shape is not None:
+        return ""
     if presentation.kind == "words":
         return "Components are shown as words; --kind spectrum draws curves."
     if presentation.feature_names is None:
+        if look.map_shape is not None:
+            return ""
+        if look.unmix:
+            return "Components are shown as curves; --map-shape RxC draws maps."
         return "Components are shown as curves; --image-shape RxC draws images."
     return f"Components are shown as curves over {presentation.axis_label}; --kind words lists names."
 
 
-def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recipe:
+def write_recipe(source: Input, search: Search, look: Look, page: Page, known: Known | None = None) -> Recipe:
     """The code that computes the model, and the command that writes the page again."""
     from autonmf.report.result import COUNTS_ADVICE, recipe_from_settings
 
@@ -159,7 +170,7 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
     given["random_state"] = search.seed
     recipe = recipe_from_settings(
         {name: value for name, value in given.items() if value is not None},
-        _write_loading(source, search),
+        _write_loading(source, search, known),
         _write_command(source, search, look, page),
     )
     if source.file == STREAM or page.out == STREAM:
@@ -175,18 +186,25 @@ def write_recipe(source: Input, search: Search, look: Look, page: Page) -> Recip
     return replace(recipe, for_counts=(write(loss, search=replace(search, beta_loss=loss)), *normalised))
 
 
-def _write_loading(source: Input, search: Search) -> tuple[str, ...]:
+def _write_loading(source: Input, search: Search, known: Known | None) -> tuple[str, ...]:
     from_stream = source.file == STREAM
     given: dict[str, Any] = {"variable": source.var, "header": source.header, "labels": source.labels}
     given["annotations"] = source.annotation_names or None
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     file = "sys.stdin.buffer" if from_stream else repr(str(source.file))
-    X = f"read_matrix({file}{options}).X{'.T' if source.transpose else ''}"
+    table = f"read_matrix({file}{options}){'.T' if source.transpose else ''}"
+    X = f"{table}.X"
     lines = ["import sys"] * from_stream + ["from autonmf.io import read_matrix"]
     if source.normalize is not None:
         lines.append("from autonmf.io import normalize")
         X = f"normalize({X}, {source.normalize!r})"
-    if search.known is not None:
+    if known is not None and known.reordered:
+        lines += [
+            f"table, known = {table}, read_matrix({str(search.known)!r})",
+            "fixed_components = known.X[:, [known.column_names.index(name) for name in table.column_names]]",
+        ]
+        X = X.replace(table, "table")
+    elif known is not None:
         lines.append(f"fixed_components = read_matrix({str(search.known)!r}).X")
     return (*lines, f"X = {X}")
 

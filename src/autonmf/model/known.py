@@ -30,6 +30,12 @@ def find_names(table: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
+def find_row_names(table: Any) -> list[str] | None:
+    """The names of the rows of a data frame; None for anything else."""
+    names = list(getattr(table, "index", ())) if hasattr(table, "columns") else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def check_known(given: Any, n_features: int, names: Any = None, own: list[str] | None = None) -> Array:
     """Known components as an array with a row for each (k x m), in the order of the features of X.
 
@@ -40,6 +46,11 @@ def check_known(given: Any, n_features: int, names: Any = None, own: list[str] |
     if len(shape) != 2 or shape[0] == 0:
         raise ValueError(
             f"fixed_components must be a matrix with a row for each known component, got shape {shape}"
+        )
+    if shape[0] == n_features != shape[1]:
+        raise ValueError(
+            f"fixed_components is {shape[0]} x {shape[1]}, but X has {n_features} features: exchange its "
+            "rows and columns, so that each row is a known component"
         )
     own = find_names(given) if own is None else own
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROW, COLUMN = 0.3, 0.62
 """Height of a leaf and width of a rank in inches."""
 
-CHARACTER, LINE = 0.066, 0.135
+CHARACTER, LINE = 0.072, 0.135
 """Width of a character and height of a line of small text, in inches."""
 
 FADED = 0.4
@@ -117,12 +117,19 @@ class TreeDisplay(Display):
         from matplotlib.patches import Rectangle
 
         count = len(self._branches[-1])
-        size = max(4.5, 1.2 + COLUMN * len(self.ranks) + 1.2), 0.9 + ROW * count
+        beside = max(1.2, CHARACTER * max(len(name) for name in self._leaf_names()))
+        size = max(4.5, 1.2 + COLUMN * len(self.ranks) + beside), 0.9 + ROW * count
         self.ax_ = ax = axes_or_new(ax, size)
         colors = branch_colors(count)
         edges = np.append(self.ranks, self.ranks[-1] + 1) - 0.5
         ax.set_xlim(edges[0], edges[-1])
         ax.set_ylim(count - 0.5, -0.5)
+        whole_numbers(ax.xaxis)
+        ax.set_xlabel("rank")
+        open_frame(ax)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        self._name_leaves()
+        ax.figure.canvas.figure.draw_without_rendering()  # the names leave less width for the tree
         inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
         for box in self.boxes:
             first, last = (int(np.searchsorted(self.ranks, rank)) for rank in box.ranks)
@@ -141,11 +148,6 @@ class TreeDisplay(Display):
             if text and first < len(self.ranks) - 1:  # the last names are written beside the tree
                 ax.text(left + 0.06, (top + bottom) / 2, text, va="center", fontsize="small", clip_on=True,
                         clip_path=patch, parse_math=False)  # fmt: skip
-        whole_numbers(ax.xaxis)
-        ax.set_xlabel("rank")
-        open_frame(ax)
-        ax.spines[["left", "bottom"]].set_visible(False)
-        self._name_leaves()
         return self
 
     def _text(self, box: Box, width: float, height: float) -> str:
@@ -159,12 +161,17 @@ class TreeDisplay(Display):
 
     def _name_leaves(self) -> None:
         """Write the names at the largest rank beside the tree."""
-        ax, last = self.ax_, int(self.ranks[-1])
+        ax, names = self.ax_, self._leaf_names()
         ax.yaxis.tick_right()
         ax.tick_params(axis="y", length=0)
         order = np.argsort(self._rows)
-        names = self.labels.get(last) or [str(index + 1) for index in range(last)]
-        ax.set_yticks(np.arange(last), [names[index] for index in order], fontsize="small", parse_math=False)
+        ax.set_yticks(
+            np.arange(len(names)), [names[index] for index in order], fontsize="small", parse_math=False
+        )
+
+    def _leaf_names(self) -> Sequence[str]:
+        last = int(self.ranks[-1])
+        return self.labels.get(last) or [str(index + 1) for index in range(last)]
 
     def _make_boxes(self) -> list[Box]:
         """Compute the boxes; the leaves of a branch are in consecutive rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
@@ -64,10 +64,11 @@ def view_components(
     *,
     power: int = 2,
     n_known: int = 0,
+    known_names: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """All components at one rank, as the page draws them; ``reference`` is V at the rank of the model.
 
-    The first ``n_known`` ones are marked as known.
+    The first ``n_known`` ones are marked as known, with their names if they have any.
     """
     fractions, matches = fractions_of(factors, power), match_components(factors.V, reference)
     views = []
@@ -75,7 +76,7 @@ def view_components(
         match, cosine = matches[index]
         view = {"fraction": fractions[index], "match": match, "cosine": cosine, **form}
         if index < n_known:
-            view["known"] = True
+            view["known"] = known_names[index] if known_names else True
         if factors.U is not None and presentation.sample_names is not None:
             top = top_features(factors.U[:, index], MAX_SAMPLES)
             view["samples"] = [presentation.sample(i) for i in top]

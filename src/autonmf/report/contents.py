@@ -37,6 +37,7 @@ from autonmf.report.health import Health, check_health, unknown_health
 from autonmf.report.result import Recipe, Result
 from autonmf.report.samples import Samples, pack_tables
 from autonmf.report.wording import percent, percents
+from autonmf.solvers import HIGH_RANK
 from autonmf.unmixing import Unmixing
 
 IN_FULL = 0.7
@@ -46,7 +47,7 @@ IN_TABLES = 0.35
 """Fraction of all space that W and H may use."""
 
 TREE_ROWS = 12
-"""The tree ends at this rank, or two above the largest plausible one."""
+"""The tree ends at this rank, or two above the largest plausible one up to `HIGH_RANK`."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,13 @@ def build_contents(
     def show(rank: int, detail: Detail) -> dict[str, Any]:
         factors, places = result.factors(rank), tree.get(rank, [{}] * rank)
         components = view_components(
-            factors, presentation, final.V, detail, power=power, n_known=result.path.n_known
+            factors,
+            presentation,
+            final.V,
+            detail,
+            power=power,
+            n_known=result.path.n_known,
+            known_names=result.known_names,
         )
         return {
             "detail": detail.name,
@@ -117,7 +124,8 @@ def build_contents(
     shown.setdefault(result.rank, show(result.rank, SMALL))
     estimate, known = result.estimate, (result.path.shape, result.path.squared_norm)
     ranks = sorted(shown)
-    likely = max([result.rank, *(() if estimate is None else estimate.plausible)])
+    plausible = () if estimate is None else estimate.plausible
+    likely = max([result.rank, *(rank for rank in plausible if rank <= HIGH_RANK)])
     return Contents(
         title=title,
         shape=result.path.shape,
@@ -125,7 +133,9 @@ def build_contents(
         chosen=None if estimate is None else estimate.rank,
         rule=None if estimate is None else estimate.rule,
         plausible=() if estimate is None else estimate.plausible,
-        answer=build_answer(result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence),
+        answer=build_answer(
+            result, {rank: fit.unexplained for rank, fit in fits.items()}, evidence, ranks=ranks
+        ),
         form=describe_form(presentation),
         evidence=evidence,
         loss=LOSS_WORDS[result.path.beta_loss],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,22 +138,30 @@ def describe_rank(evidence: Evidence, rank: int) -> str:
         times = "far more than" if drop_ratio >= 1e4 else f"{plain(drop_ratio)} times as much as"
         times = "as much as" if 0.95 < drop_ratio < 1.05 else times
         parts.append(f"Component {rank} lowers the loss {times} the next one.")
-    if noise_ratio is not None and noise_ratio <= NOISE_LIMIT:
+    if noise_ratio is not None and noise_ratio <= 1.0:
         leave = "leaves" if rank == 1 else "leave"
         parts.append(f"What {count(rank, 'component')} {leave} looks like noise.")
     elif noise_ratio is not None:
         times = format_number(noise_ratio)
-        parts.append(f"The strongest remaining pattern is {times} times what noise alone would show.")
+        rest = ", which may be noise too" if noise_ratio <= NOISE_LIMIT else ""
+        parts.append(f"The strongest remaining pattern is {times} times what noise alone would show{rest}.")
     return " ".join(parts) or "There is no evidence except the loss."
 
 
-def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evidence) -> Answer:
-    """The answer for the chosen or given rank; ``unexplained`` is the relative loss by rank."""
+def build_answer(
+    result: Result, unexplained: Mapping[int, float], evidence: Evidence, *, ranks: Sequence[int]
+) -> Answer:
+    """The answer for the chosen or given rank.
+
+    ``unexplained`` is the relative loss by rank, and ``ranks`` are those on the page.
+    """
     estimate = result.estimate
     rank = result.rank if estimate is None else estimate.rank
     headline, fit = count(rank, "component"), _describe_fit(unexplained, rank, result.path.beta_loss)
-    if result.path.n_known:
-        headline += f", {result.path.n_known} of them known"
+    if n_known := result.path.n_known:
+        headline += (
+            ", known" if n_known == rank == 1 else f", {'all' if n_known == rank else n_known} of them known"
+        )
     if estimate is None:
         unused = tuple(map(_as_sentence, describe_unused(result.unused)))
         return Answer(headline, "This rank was given, not chosen from the data.", fit, warnings=unused)
@@ -171,17 +179,18 @@ def build_answer(result: Result, unexplained: Mapping[int, float], evidence: Evi
         confidence=_describe_confidence(estimate, candidates),
         candidates=candidates,
         warnings=tuple(_as_sentence(text) for text in estimate.warnings if text != COUNTS),
-        steps=_list_steps(estimate, stability=result.stability is not None),
+        steps=_list_steps(estimate, ranks, stability=result.stability is not None),
         for_counts=for_counts,
     )
 
 
-def _list_steps(estimate: RankEstimate, *, stability: bool) -> tuple[str, ...]:
+def _list_steps(estimate: RankEstimate, ranks: Sequence[int], *, stability: bool) -> tuple[str, ...]:
     """What to do if the choice is uncertain."""
     if estimate.confidence is None or estimate.confidence >= UNCERTAIN:
         return ()
-    first, last = min(estimate.plausible), max(estimate.plausible)
-    levels = f"ranks {first} to {last}" if last > first else f"the ranks near {first}"
+    plausible = [rank for rank in estimate.plausible if rank in ranks]
+    several = len(plausible) > 1
+    levels = f"ranks {format_intervals(plausible)}" if several else f"the ranks near {estimate.rank}"
     measured = "whose components are stable" if stability else "whose components you recognise"
     measure = "" if stability else " Add --stability, or pass stability=, to see how stable they are."
     return (

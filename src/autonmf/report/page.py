@@ -180,6 +180,9 @@ def render(contents: Contents, plotly: str) -> str:
         "candidates": "".join(_render_candidate(one, ranks) for one in answer.candidates),
         "warnings": _fill('<p class="finding warning"><b>Warning:</b> {}</p>', *answer.warnings),
         "steps": _fill("<li>{}</li>", *answer.steps),
+        "shaded": "Shaded: plausible ranks. "
+        if 0 < len(contents.plausible) < len(contents.evidence.ranks)
+        else "",
         "no_steps": "" if answer.steps else " hidden",
         "for_counts": _fill("<dt>{}</dt><dd><pre>{}</pre></dd>", *recipe.for_counts),
         "no_counts": "" if answer.for_counts and recipe.for_counts else " hidden",

@@ -15,6 +15,7 @@ from autonmf._types import Array
 from autonmf.data import Data
 from autonmf.distributed import RowPartitioned, as_data
 from autonmf.fit import Factorisation
+from autonmf.model.known import find_row_names
 from autonmf.path import RankPath
 from autonmf.selection import RankEstimate
 from autonmf.stability import ComponentStability
@@ -43,6 +44,7 @@ class Result:
     data: Data | None = None  # X, if available
     stability: ComponentStability | None = None  # of the final components, if measured
     unused: tuple[int, ...] = ()  # known components that X does not need, from 0
+    known_names: tuple[str, ...] = ()  # of the known components; may be empty
 
     @classmethod
     def from_model(cls, model: Any, X: Any = None, stability: ComponentStability | None = None) -> Result:
@@ -72,6 +74,7 @@ class Result:
             data=data,
             stability=stability,
             unused=model.unused_components_,
+            known_names=tuple(find_row_names(model.fixed_components) or ()),
         )
 
     @classmethod
@@ -81,6 +84,7 @@ class Result:
         X: Any,
         missing: str = "error",
         stability: ComponentStability | None = None,
+        known_names: tuple[str, ...] = (),
     ) -> Result:
         """From the result of `factorise` for X."""
         return cls(
@@ -92,6 +96,7 @@ class Result:
             data=as_data(X, missing=missing),
             stability=stability,
             unused=found.unused,
+            known_names=known_names,
         )
 
     def close(self) -> None:

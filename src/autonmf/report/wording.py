@@ -21,10 +21,13 @@ def plain(value: float, digits: int = 3) -> str:
 
 
 def percent(fraction: float, extra: int = 0) -> str:
-    """A fraction as a percentage: 12 %, 0.3 %, 99.93 %; 100 % or 0 % only if exact."""
+    """A fraction as a percentage: 12 %, 0.3 %, 99.93 %; 100 % or 0 % only if exact.
+
+    Known components may leave more than rank one: 247 %.
+    """
     value = 100.0 * fraction
     if value <= 0 or value >= 100:
-        return f"0{PERCENT}" if value <= 0 else f"100{PERCENT}"
+        return f"0{PERCENT}" if value <= 0 else f"{value:,.0f}{PERCENT}"
     if value < 0.01:
         return f"below 0.01{PERCENT}"
     left = 100.0 - value

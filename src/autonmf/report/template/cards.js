@@ -41,8 +41,12 @@ function drawCards(view) {
   document.getElementById("order").hidden = form.kind !== "words";
 }
 
+function componentTitle(component, number) {
+  return `${number}${component.known ? " known" : ""}${typeof component.known === "string" ? `: ${component.known}` : ""}`;
+}
+
 function card(view, component, number) {
-  const title = element("h3", {}, String(number) + (component.known ? " known" : ""));
+  const title = element("h3", {}, componentTitle(component, number));
   if (component.fraction !== undefined) title.append(element("span", {}, percent(component.fraction)));
   const item = element("li", { style: ["--own", colour(component.colour)] }, title);
   if (component.image) item.append(element("img", { class: "grey", src: png(component.image), alt: `component ${number} as an image` }));
@@ -50,7 +54,7 @@ function card(view, component, number) {
     `component ${number} over ${contents.form.axis_label}, its maximum at ${format(component.peak)}`));
   if (component.map) {
     const share = picked("maps") === "map";
-    const scale = share ? `share of signal, 0 to ${percent(component.map_top)}; mean ${percent(component.map_mean)}` : `amount, 0 to ${format(component.amounts_top)}`;
+    const scale = share ? `share of signal, 0 to ${component.map_top > 0.995 ? percent(1) : percent(component.map_top)}; mean ${percent(component.map_mean)}` : `amount, 0 to ${format(component.amounts_top)}`;
     item.append(element("img", { class: "heat", src: png(component[picked("maps")]), alt: `map of component ${number}: ${scale}` }), element("p", {}, scale));
   }
   if (component.activity) item.append(sparkline(component.activity, null, false, `weight of component ${number} by sample`), element("p", {}, "weight by sample"));

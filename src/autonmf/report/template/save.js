@@ -79,7 +79,7 @@ function xml(part) {
 
 function cardCell(component, index) {
   const side = 170, text = colour("--text"), own = colour(component.colour || `--c${index % COLOURS}`), [rows, columns] = contents.form.shape || [1, 1], high = side * rows / columns;
-  let y = 16, svg = `<text y="12" fill="${text}" font-weight="bold">${component.name || index + 1}</text>`;
+  let y = 16, svg = `<text y="12" fill="${text}" font-weight="bold">${plain(short(component.name || componentTitle(component, index + 1), 19))}</text>`;
   if (component.fraction !== undefined) svg += `<text x="${side}" y="12" fill="${text}" text-anchor="end">${percent(component.fraction)}</text>`;
   svg += `<rect y="${y}" width="${side}" height="3" fill="${own}"/>`;
   y += 8;
@@ -92,10 +92,14 @@ function cardCell(component, index) {
   }
   if (component.map) picture(component[picked("maps")] || component.map, 'filter="url(#viridis)"');
   for (const [name, score] of component[picked("order")] || []) {
-    svg += `<rect y="${y}" width="${(side * score).toFixed(1)}" height="15" fill="${own}" fill-opacity="0.22"/><text x="3" y="${y + 12}" fill="${text}">${plain(name.length > 26 ? `${name.slice(0, 25)}…` : name)}</text>`;
+    svg += `<rect y="${y}" width="${(side * score).toFixed(1)}" height="15" fill="${own}" fill-opacity="0.22"/><text x="3" y="${y + 12}" fill="${text}">${plain(short(name, 26))}</text>`;
     y += 17;
   }
   return { svg, height: y };
+}
+
+function short(text, length) {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
 function csv(rows) {
@@ -107,11 +111,16 @@ function evidenceTable() {
   return csv([["rank", ...columns.map((column) => column.name)], ...ranks.map((rank, row) => [rank, ...columns.map((column) => column.values[row] ?? "")])]);
 }
 
+function knownName(k) {
+  const { known } = contents.views.find((view) => view.rank === contents.rank).components[k];
+  return typeof known === "string" ? known : "";
+}
+
 // W has a row for each sample; H has one for each component, as AutoNMF.components_.
 function factorTable(name) {
   const { numbers: packed, tops, names, count } = contents.tables[name], bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
   const rank = tops.length, value = (row, k) => Number((half(view.getUint16(2 * (row * rank + k), true)) * tops[k]).toPrecision(4));
-  const labels = Array.from({ length: count }, (_, row) => (names ? names[row] : `${name === "W" ? "row" : "column"}_${row + 1}`)), components = tops.map((_, k) => `component_${k + 1}`);
+  const labels = Array.from({ length: count }, (_, row) => (names ? names[row] : `${name === "W" ? "row" : "column"}_${row + 1}`)), components = tops.map((_, k) => knownName(k) || `component_${k + 1}`);
   return name === "W" ? csv([["", ...components], ...labels.map((label, row) => [label, ...tops.map((_, k) => value(row, k))])])
     : csv([["", ...labels], ...components.map((label, k) => [label, ...labels.map((_, row) => value(row, k))])]);
 }
