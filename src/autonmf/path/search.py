@@ -48,7 +48,7 @@ MARGIN, PART = 5, 1 / 4
 """Ranks that a path begins above the first beyond which X is noise; this part of that rank if it is more."""
 
 GIVEN_MARGIN, GIVEN_PART = 10, 1 / 2
-"""The same above a rank that is given: no time is spent on evidence, and a longer path ends a little lower."""
+"""The same above a rank that is given: no time is spent on evidence, and longer paths end a little lower."""
 
 LAGS = 1.2
 """Where noise begins, a drop that is larger than this many squared singular values is looked into."""
