@@ -65,6 +65,9 @@ NOISE_LIMIT = 1.3
 CLEARLY = 1.1
 """Directions above this many times the edge are not noise whose scales are still rough."""
 
+FAR_ABOVE = 2.0
+"""Directions above this many times the edge are signal where other scales would make them noise."""
+
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
 
@@ -143,6 +146,10 @@ class WhitenedSpectrum(NamedTuple):
         below = np.flatnonzero(self.ratios <= limit)
         return int(below[0]) if below.size else len(self.squares)
 
+    def adds_one(self, count: int) -> bool:
+        """Whether exactly one more direction than that is no noise, and all are far above the edge."""
+        return self.count_above(NOISE_LIMIT) == count + 1 == self.count_above(FAR_ABOVE)
+
 
 def noise_edge(n: Array, m: Array) -> Array:
     """The 95 % quantile of the largest squared singular value of n x m noise of unit variance."""
@@ -187,9 +194,30 @@ def _find_noise(data: Data, start: _Whitened, b: Array | None = None) -> _Whiten
             again = _measure(unclipped, *_rescale(found, found.spectrum.count_above(LIMITS[1]), b))
             found = _whiten(unclipped, again, -1, LIMITS[1:])
             found = found._replace(spectrum=found.spectrum._replace(clipped=True))
+        found = _find_localized(data if unclipped is None else unclipped, start, found, b)
         if found.spectrum.count_above() + OVERSAMPLE <= width:
             break
     return found
+
+
+def _find_localized(data: Data, start: _Whitened, found: _Whitened, b: Array | None) -> _Whitened:
+    """Z with one more direction each time that one of few rows or columns was hidden by their scales.
+
+    Such a direction has most of the energy of its rows, whose scales then grow until it looks like noise. If
+    it is taken out before they are estimated, it stays far above the edge, alone. Noise would not.
+    """
+    while True:
+        count = found.spectrum.count_above()
+        if start.spectrum.count_above() <= count:
+            return found
+        scaling, V = _rescale(start, count + 1, b)
+        other = _measure(data, scaling, V[:, : found.V.shape[1]])
+        if not other.spectrum.adds_one(count):
+            return found
+        other = _whiten(data, other, -1, LIMITS[3:])
+        if not other.spectrum.adds_one(count):
+            return found
+        found = other._replace(spectrum=other.spectrum._replace(clipped=found.spectrum.clipped))
 
 
 def _take_few(data: Data) -> Scaled | None:
