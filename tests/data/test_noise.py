@@ -347,3 +347,18 @@ def test_directions_of_rounded_counts_with_very_different_totals(seed: int) -> N
     found = spectrum_of(root_sums(X).apply(X), 35)
     assert found.count_above() == 12
     assert found.ratios[11] > 10.0
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_component_of_few_rows_is_not_hidden_by_their_scales(transposed: bool) -> None:
+    """Five times the edge of the true noise; its rows would get scales that make it look like noise."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n, m = 500, 90
+        rows = rng.choice(n, 4, replace=False)
+        rare = np.zeros((n, m))
+        rare[rows] = rng.gamma(1.0, 1.0, m)
+        rare *= np.sqrt(5.0) * (np.sqrt(n) + np.sqrt(m)) / np.linalg.norm(rare)
+        strong = 3.0 * rng.gamma(2.0, 0.5, (n, 2)) @ rng.gamma(0.5, 2.0, (2, m))
+        X = strong + rare + rng.normal(size=(n, m)) + 10.0
+        assert whitened(X.T if transposed else X).count_above(NOISE_LIMIT) == 4

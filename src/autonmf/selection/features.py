@@ -76,6 +76,7 @@ class Features(NamedTuple):
     noise_ratio: Array
     noise_ratio_before: Array
     fall: Array
+    n_above: int  # the directions above noise count as so many components, known ones as one
     n_known: int = 0
 
 
@@ -104,6 +105,7 @@ def compute_features(evidence: Evidence) -> Features:
         noise_ratio=after,
         noise_ratio_before=before,
         fall=_falls(before, after),
+        n_above=evidence.whitened.count_above() + (evidence.n_known > 0),
         n_known=evidence.n_known,
     )
 
