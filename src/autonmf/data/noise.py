@@ -112,6 +112,7 @@ class WhitenedSpectrum(NamedTuple):
     shape: tuple[int, int]  # without rows and columns of zeros
     squares: Array  # as fractions of ‖Z‖²
     clipped: bool = False  # whether noise had been clipped at zero, which was undone
+    hidden: bool = False  # whether one more direction may be signal: it is above the edge with other scales
 
     @property
     def ratios(self) -> Array:
@@ -212,11 +213,11 @@ def _find_localized(data: Data, start: _Whitened, found: _Whitened, b: Array | N
             return found
         scaling, V = _rescale(start, count + 1, b)
         other = _measure(data, scaling, V[:, : found.V.shape[1]])
+        hidden = other.spectrum.count_above(NOISE_LIMIT) > count
+        if other.spectrum.adds_one(count):
+            other = _whiten(data, other, -1, LIMITS[3:])
         if not other.spectrum.adds_one(count):
-            return found
-        other = _whiten(data, other, -1, LIMITS[3:])
-        if not other.spectrum.adds_one(count):
-            return found
+            return found._replace(spectrum=found.spectrum._replace(hidden=hidden))
         found = other._replace(spectrum=other.spectrum._replace(clipped=found.spectrum.clipped))
 
 

@@ -161,6 +161,7 @@ def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
             "shape": whitened.shape,
             "squares": whitened.squares.tolist(),
             "clipped": whitened.clipped,
+            "hidden": whitened.hidden,
         },
         "complete": evidence.complete,
         "all_known": evidence.all_known,
@@ -178,10 +179,12 @@ def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
     whitened = check_kind(fields["whitened"], dict)
     n, m = (check_count(side, 0) for side in check_kind(whitened["shape"], list))
     squares = read_column(whitened["squares"], finite=True)
+    clipped = check_kind(whitened["clipped"], bool)
+    hidden = check_kind(whitened.get("hidden", False), bool)  # paths of earlier versions do not have it
     return Evidence(
         shape,
         **columns,
-        whitened=WhitenedSpectrum((n, m), squares, check_kind(whitened["clipped"], bool)),
+        whitened=WhitenedSpectrum((n, m), squares, clipped, hidden),
         complete=check_kind(fields["complete"], bool),
         all_known=check_kind(fields["all_known"], bool),
         n_known=check_count(fields.get("n_known", 0), 0),

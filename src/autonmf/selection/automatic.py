@@ -40,8 +40,8 @@ MAX_CONFIDENCE = 0.99
 """The largest confidence: the rule was fitted to a few hundred matrices only."""
 
 MAX_UNEXPLAINED_CONFIDENCE = 0.85
-"""The same if the next direction is above the noise edge, because it may be a component of few rows or columns;
-and if the last component lies beyond the directions above it, because it may stand for a poor local minimum."""
+"""The same if a component may be missing, because the next direction is above the noise edge or may be hidden;
+and if the last component lies beyond the directions above the edge: it may stand for a poor local minimum."""
 
 PLAUSIBLE_FRACTION = 1 / 3
 """The plausible ranks have at least this fraction of the chosen one's probability."""
@@ -104,7 +104,7 @@ def probabilities_of(scores: Array, visited: Array) -> Array:
 def largest_confidences(features: Features) -> Array:
     """The largest confidence that each rank may have."""
     count = np.arange(1, len(features.rank) + 1)
-    explained = (features.noise_ratio <= 1.0) & (count <= max(features.n_above, 1))
+    explained = (features.noise_ratio <= 1.0) & (count <= max(features.n_above, 1)) & (not features.hidden)
     return np.where(explained, MAX_CONFIDENCE, MAX_UNEXPLAINED_CONFIDENCE)
 
 
