@@ -119,10 +119,10 @@ def _read_cache(cache: Path) -> dict[tuple[str, int], Sample]:
 
 
 def _evidence(stored: dict[str, Any]) -> Evidence:
-    (n, m), squares, clipped = stored["whitened"]
+    (n, m), squares, *found = stored["whitened"]
     read = {
         "shape": tuple(stored["shape"]),
-        "whitened": WhitenedSpectrum((n, m), np.array(squares), clipped),
+        "whitened": WhitenedSpectrum((n, m), np.array(squares), *found),
         **{name: np.array(stored[name]) for name in ("ranks", "losses", "spectrum")},
     }
     return Evidence(**stored | read)

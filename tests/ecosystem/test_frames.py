@@ -111,5 +111,5 @@ def test_columns_that_are_no_numbers_are_refused(library: Any, frame: Any) -> No
 
 def test_evidence_is_a_table(plain: tuple[np.ndarray, AutoNMF], library: Any) -> None:
     evidence = library.DataFrame(plain[1].rank_estimate_.evidence)
-    assert evidence.shape == (13, 8)  # to ten ranks above the last beyond which X is not noise
-    assert_array_equal(evidence["rank"].to_numpy(), np.arange(1, 14))
+    assert evidence.shape == (8, 8)  # to five ranks above the last beyond which X is not noise
+    assert_array_equal(evidence["rank"].to_numpy(), np.arange(1, 9))

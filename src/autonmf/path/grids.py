@@ -157,7 +157,7 @@ class ExactGrid:
             return Task(lam, state, stopping, index, n_left)
         fewest, most = self.budget(state.rank)
         if index == 1:  # from a random point
-            fewest, most = max(2 * fewest, FIRST), max(most, FIRST)
+            fewest, most = max(fewest, FIRST), max(most, FIRST)
         most = min(stopping.max_iter, most)
         # A window as long as the budget turns off the paper's criteria, which need more iterations.
         within = replace(stopping, max_iter=most, rank_window=most, progress=PROGRESS, min_iter=fewest)

@@ -54,8 +54,9 @@ ROWS_PER_DIRECTION, LEAST_FRACTION = 64, 1 / 64
 PAYS = 4.0
 """X must have this many times as many rows as a sample."""
 
-LEADING = 1e-9
-"""Of ‖X‖²: what the leading direction of a compression may miss of its product with X."""
+LEADING, ROUGHLY_LEADING = 1e-9, 1e-7
+"""Of ‖X‖²: what the leading direction of a compression may miss of its product with X; the second where one
+product with X has made it more precise."""
 
 UNRELIABLE = 0.002
 """A loss through the compression may miss this fraction of what the factors explain, per component."""
@@ -264,14 +265,14 @@ def compress_view(view: View, options: PathOptions, rank: int, rng: np.random.Ge
     return replace(view, compressed=compressed)
 
 
-def _with_leading(data: Data, compressed: Compressed) -> Compressed:
+def _with_leading(data: Data, compressed: Compressed, tolerance: float = LEADING) -> Compressed:
     """The compression with the leading singular pair of X in it, whose loss is then that of X.
 
     Where the spectrum hardly decays, a few products with X do not find it; one more product tells.
     """
     _, sigma, v = leading_triplet(compressed)
     outside = norm(data.right(v.astype(data.dtype))) ** 2 - sigma**2  # ‖(I - LLᵀ)Xv‖²
-    if outside <= LEADING * data.squared_norm():
+    if outside <= tolerance * data.squared_norm():
         return compressed
     _, sigma, v = leading_triplet(data, v)
     directions = np.hstack([compressed.R, sigma * v])
@@ -315,7 +316,9 @@ def prepare_like(view: View, options: PathOptions) -> View:
     u = plain.scaled.right(np.asfortranarray(v, dtype=plain.scaled.dtype))  # nearer to the leading direction
     size = norm(basis) / sigma
     compressed = compress_onto(plain.scaled, append_column(basis, scale_columns(u, size)))
-    return replace(plain, compressed=_with_leading(plain.scaled, compressed))
+    if plain.in_memory:  # elsewhere each product is a pass over a file, or a round of the workers
+        compressed = _with_leading(plain.scaled, compressed, ROUGHLY_LEADING)
+    return replace(plain, compressed=compressed)
 
 
 def _view(data: Data, scaling: Scaling, scaled: Data, options: PathOptions, known: Array | None) -> View:

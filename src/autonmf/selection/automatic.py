@@ -40,7 +40,7 @@ MAX_CONFIDENCE = 0.99
 """The largest confidence: the rule was fitted to a few hundred matrices only."""
 
 MAX_UNEXPLAINED_CONFIDENCE = 0.85
-"""The same if a component may be missing, because the next direction is above the noise edge or may be hidden;
+"""The same if a component may be missing, since the next direction is above the noise edge or may be hidden;
 and if the last component lies beyond the directions above the edge: it may stand for a poor local minimum."""
 
 PLAUSIBLE_FRACTION = 1 / 3
@@ -109,10 +109,14 @@ def largest_confidences(features: Features) -> Array:
 
 
 def plausible_ranks(probabilities: Array, first: int = 1) -> tuple[int, ...]:
-    """The ranks nearly as probable as the most probable one; ``probabilities`` begin at rank ``first``."""
-    return tuple(
-        int(i) + first for i in np.flatnonzero(probabilities >= PLAUSIBLE_FRACTION * probabilities.max())
-    )
+    """The ranks nearly as probable as the most probable one; ``probabilities`` begin at rank ``first``.
+
+    The last rank is one of them only if no other is more probable: beyond it, nothing is known to compare.
+    """
+    best = int(np.argmax(probabilities))
+    likely = probabilities >= PLAUSIBLE_FRACTION * probabilities[best]
+    likely[best + 1 :][-1:] = False
+    return tuple(int(i) + first for i in np.flatnonzero(likely))
 
 
 def _why(features: Features, best: int) -> str:

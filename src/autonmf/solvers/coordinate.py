@@ -43,7 +43,7 @@ class Hals:
             return Budget(1, 1)
         if rank > HIGH_RANK:
             return Budget(2, 2)
-        return Budget(3, 16) if rank > 12 else Budget(4, 30)
+        return Budget(4, 16) if rank > 12 else Budget(8, 30)
 
 
 @dataclass(frozen=True)
