@@ -13,8 +13,8 @@ The variances are not known. They are estimated by the squared residuals beyond 
 over rows and over columns, each divided by one minus its leverage, the part of the noise that the k
 directions take away. Directions far above the edge are taken out first, weaker ones in later rounds: a weak
 direction that stays in the residual hardly changes the sums, while each direction of noise that is taken out
-makes what is left look like signal. Only a direction of few rows or columns has most of their residual, and is
-hidden by the scales that it gives to them: in the end one more direction is taken out first, as a trial.
+makes what is left look like signal. Only a direction of few rows or columns has most of their residual and is
+hidden by the scales that it gives to them. In the end one more direction is taken out first, as a trial.
 
 *Counts.* Where counts vary more than Poisson's, the variance of an entry is that of the negative binomial
 law, μ + φμ². With μ from a fit U Vᵀ, the scales p and q follow from U and V alone (Sinkhorn's iteration),
