@@ -69,6 +69,9 @@ CLEARLY = 1.1
 FAR_ABOVE = 2.0
 """Directions above this many times the edge are signal where other scales would make them noise."""
 
+HIDING = 0.7
+"""A direction may be hidden by the scales of rows or columns that fall below this part without it."""
+
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
 
@@ -212,7 +215,10 @@ def _find_localized(data: Data, start: _Whitened, found: _Whitened, b: Array | N
         count = found.spectrum.count_above()
         if start.spectrum.count_above() <= count:
             return found
-        scaling, V = _rescale(start, count + 1, b)
+        with_it, (scaling, V) = _rescale(start, count, b)[0], _rescale(start, count + 1, b)
+        pairs = (scaling.a, with_it.a), (scaling.b, with_it.b)
+        if not any(sum_rows(_count_smaller, without, scales) for without, scales in pairs):
+            return found
         other = _measure(data, scaling, V[:, : found.V.shape[1]])
         hidden = other.spectrum.count_above(NOISE_LIMIT) > count
         if other.spectrum.adds_one(count):
@@ -433,6 +439,10 @@ def _change(old: Scaling, new: Scaling) -> float:
     return float(
         max(np.sqrt(sum_rows(_squared_change, after, before) / after.shape[0]) for before, after in pairs)
     )
+
+
+def _count_smaller(after: Array, before: Any) -> int:
+    return int(np.count_nonzero(after < HIDING * before))
 
 
 def _squared_change(after: Array, before: Any) -> float:
