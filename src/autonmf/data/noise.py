@@ -30,7 +30,7 @@ do not come with half-normal entries in their neighbourhood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ FAR_ABOVE = 2.0
 """Directions above this many times the edge are signal where other scales would make them noise."""
 
 HIDING = 0.7
-"""A direction may be hidden by the scales of rows or columns that fall below this part without it."""
+"""A direction may be hidden by the scales of rows or columns that would fall to this fraction without it."""
 
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
@@ -108,6 +108,10 @@ ROWS_PER_COLUMN, FAR_FEWER = 100, 8
 
 SAMPLE = 1 << 17
 """Entries that are looked at, about."""
+
+
+Estimate = Callable[[Array, Array, Array], Array]
+"""Of variances: from sums of squares, singular vectors and squared singular values."""
 
 
 class WhitenedSpectrum(NamedTuple):
@@ -213,12 +217,9 @@ def _find_localized(data: Data, start: _Whitened, found: _Whitened, b: Array | N
     """
     while True:
         count = found.spectrum.count_above()
-        if start.spectrum.count_above() <= count:
+        if start.spectrum.count_above() <= count or not start.hides_next(count, rows_only=b is not None):
             return found
-        with_it, (scaling, V) = _rescale(start, count, b)[0], _rescale(start, count + 1, b)
-        pairs = (scaling.a, with_it.a), (scaling.b, with_it.b)
-        if not any(sum_rows(_count_smaller, without, scales) for without, scales in pairs):
-            return found
+        scaling, V = _rescale(start, count + 1, b)
         other = _measure(data, scaling, V[:, : found.V.shape[1]])
         hidden = other.spectrum.count_above(NOISE_LIMIT) > count
         if other.spectrum.adds_one(count):
@@ -345,6 +346,20 @@ def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
     return Scaled(unclip(inner, factor * rows, columns, scaling.transposed), scaling) if factor else None
 
 
+def _residual_variances(squares: Array, vectors: Array, values: Array) -> Array:
+    """What singular vectors leave of sums of squares, over one minus their leverage."""
+    explained, leverage = (np.square(vectors) @ np.column_stack([values, np.ones_like(values)])).T
+    left = np.maximum(squares[:, 0] - explained, 0.0)
+    free = leverage < LARGEST_LEVERAGE
+    return np.where(free, left / np.where(free, 1.0 - leverage, 1.0), squares[:, 0])[:, None]
+
+
+def _two_variances(squares: Array, vectors: Array, values: Array) -> Array:
+    """What all but the last, and all singular vectors leave."""
+    before = _residual_variances(squares, vectors[:, :-1], values[:-1])
+    return np.hstack([before, _residual_variances(squares, vectors, values)])
+
+
 class _Whitened(NamedTuple):
     """Z and its leading directions: Z ≈ U Vᵀ, where U has orthonormal columns and V orthogonal ones."""
 
@@ -370,16 +385,30 @@ class _Whitened(NamedTuple):
         """With only the leading directions."""
         return self._replace(V=self.V[:, :width])
 
-    def row_variances(self, count: int) -> Any:
+    def row_variances(self, count: int, estimate: Estimate = _residual_variances) -> Any:
         """The `_residual_variances` of the rows beyond the first directions; U = Z V diag(σ)⁻²."""
         values = self.spectrum.squares[:count] * self.energy
         if self.U is not None:
-            return map_rows(_residual_variances, self.rows, self._rotate(count), values)
+            return map_rows(estimate, self.rows, self._rotate(count), values)
         V = self.V[:, :count] / values
         if is_tall(self.Z):
-            return self.Z.map_blocks(_block_variances, self.rows, V, values)[0]
+            return self.Z.map_blocks(_block_variances, self.rows, V, values, estimate)[0]
         U = self.Z.right(as_factor(V, self.Z.dtype))
-        return map_rows(_residual_variances, self.rows, U, values)
+        return map_rows(estimate, self.rows, U, values)
+
+    def column_variances(self, count: int, estimate: Estimate = _residual_variances) -> Array:
+        """The same of the columns."""
+        values = self.spectrum.squares[:count] * self.energy
+        return estimate(self.columns, self.V[:, :count] / np.sqrt(values), values)
+
+    def hides_next(self, count: int, *, rows_only: bool) -> bool:
+        """Whether the direction after so many has most of what these leave of some rows or columns."""
+        left = 1.0 - np.append(0.0, np.cumsum(self.spectrum.squares))
+        limit = HIDING**2 * left[count + 1] / left[count]
+        of_columns = None if rows_only else self.column_variances(count + 1, _two_variances)
+        if of_columns is not None and _count_smaller(of_columns, limit):
+            return True
+        return bool(sum_rows(_count_smaller, self.row_variances(count + 1, _two_variances), limit))
 
     def _rotate(self, count: int) -> Any:
         """The first columns of U; None where it is not kept."""
@@ -441,8 +470,8 @@ def _change(old: Scaling, new: Scaling) -> float:
     )
 
 
-def _count_smaller(after: Array, before: Any) -> int:
-    return int(np.count_nonzero(after < HIDING * before))
+def _count_smaller(variances: Array, limit: float) -> int:
+    return int(np.count_nonzero(variances[:, 1] < limit * variances[:, 0]))
 
 
 def _squared_change(after: Array, before: Any) -> float:
@@ -454,11 +483,9 @@ def _rescale(found: _Whitened, count: int, b: Array | None = None) -> tuple[Scal
 
     Those of the columns are kept if they are given.
     """
-    scaling, values = found.scaling, found.spectrum.squares[:count] * found.energy
-    of_rows = found.row_variances(count)
-    of_columns = _residual_variances(found.columns, found.V[:, :count] / np.sqrt(values), values)
-    a = persist(_multiply_roots(scaling.a, of_rows))
-    b = _multiply_roots(scaling.b, of_columns) if b is None else b
+    scaling = found.scaling
+    a = persist(_multiply_roots(scaling.a, found.row_variances(count)))
+    b = _multiply_roots(scaling.b, found.column_variances(count)) if b is None else b
     return Scaling(a, b), scale_rows(found.V, scaling.b / b)
 
 
@@ -466,16 +493,10 @@ def _times(A: Array, matrix: Array) -> Array:
     return np.asfortranarray(A @ matrix)
 
 
-def _block_variances(block: Block, squares: Array, vectors: Array, values: Array) -> tuple[Array, None]:
-    return _residual_variances(squares, block.read() @ vectors, values), None
-
-
-def _residual_variances(squares: Array, vectors: Array, values: Array) -> Array:
-    """What singular vectors leave of sums of squares, over one minus their leverage."""
-    explained, leverage = (np.square(vectors) @ np.column_stack([values, np.ones_like(values)])).T
-    left = np.maximum(squares[:, 0] - explained, 0.0)
-    free = leverage < LARGEST_LEVERAGE
-    return np.where(free, left / np.where(free, 1.0 - leverage, 1.0), squares[:, 0])[:, None]
+def _block_variances(
+    block: Block, squares: Array, vectors: Array, values: Array, estimate: Estimate
+) -> tuple[Array, None]:
+    return estimate(squares, block.read() @ vectors, values), None
 
 
 def _multiply_roots(scales: Any, variances: Any) -> Any:

@@ -113,9 +113,9 @@ def plausible_ranks(probabilities: Array, first: int = 1) -> tuple[int, ...]:
 
     The last rank is one of them only if no other is more probable: beyond it, nothing is known to compare.
     """
-    best = int(np.argmax(probabilities))
-    likely = probabilities >= PLAUSIBLE_FRACTION * probabilities[best]
-    likely[best + 1 :][-1:] = False
+    most = probabilities.max()
+    likely = probabilities >= PLAUSIBLE_FRACTION * most
+    likely[-1] = probabilities[-1] == most
     return tuple(int(i) + first for i in np.flatnonzero(likely))
 
 
@@ -176,7 +176,8 @@ def _describe_last(features: Features, best: int, last: str, all_of_them: str, l
 def _warnings(features: Features, probabilities: Array, best: int, evidence: Evidence) -> list[str]:
     first, largest = int(features.rank[0]), int(features.rank[-1])
     rank = best + first
-    order = np.argsort(-probabilities, kind="stable")
+    others = np.where(np.arange(len(probabilities)) == best, 0.0, probabilities)
+    rival = int(np.argmax(others))
     found = []
     if largest == first:
         found.append("the path has one rank only, so nothing was chosen")
@@ -195,8 +196,8 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
             else "the last components are close to what noise alone would show"
         )
         found.append(f"the data do not determine one rank: {which} {reason}")
-    elif best > 0 and probabilities[order[1]] > RIVAL_FRACTION * probabilities[best]:
-        found.append(f"two ranks are equally supported: {rank} and {int(order[1]) + first}")
+    elif best > 0 and others[rival] > RIVAL_FRACTION * probabilities[best]:
+        found.append(f"two ranks are equally supported: {rank} and {rival + first}")
     if not evidence.complete:
         found.append("the path is incomplete")
     return found
