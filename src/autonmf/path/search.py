@@ -17,7 +17,7 @@ from autonmf._threads import one_pool
 from autonmf._types import Array, Lazy, Seed, as_generator
 from autonmf._warnings import warn
 from autonmf.data import Data, OpenedData, Scaling, as_rows, find_spectrum, lead, lead_tall
-from autonmf.data.factors import as_factor, scale_rows
+from autonmf.data.factors import as_factor, scale_rows, take_columns
 from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
 from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
@@ -58,6 +58,10 @@ NEGLIGIBLE = 1e-6
 
 MORE_ITERATIONS, PROGRESS = 200, 1e-4
 """Iterations that it is given, at most, as long as each lowers the loss by this fraction."""
+
+POOR, REPAIR_ITERATIONS = 0.25, 50
+"""A drop that is less than this fraction of the next one is that of a poor local minimum, which is left by at
+most so many iterations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -563,6 +567,7 @@ def _make_result(
             spectrum = np.append(1.0 - view.smallest[2] / (unit or 1.0), spectrum)
         if complete and options.grid == "exact" and time.monotonic() < deadline:
             first = n_fixed + whitened.count_above()
+            solutions = _leave_poor_minima(solutions, first, on, options)
             solutions = _iterate_where_noise_begins(solutions, first, unit * spectrum, on, options)
         losses = np.array([solution.loss for solution in solutions]) / (unit or 1.0)
         if complete and solutions[0].rank == max(n_fixed, 1):
@@ -600,6 +605,27 @@ def _make_result(
     return SearchResult(opened, path, unscaler, [*solutions], plateaus, weighted, known, sample)
 
 
+def _leave_poor_minima(
+    solutions: list[Solution], last: int, view: View, options: PathOptions
+) -> list[Solution]:
+    """The solutions with others in place of those that waste a component, up to a rank.
+
+    A merger may spare two components for what one could explain, and lose another. All ranks below then waste
+    a component, down to one that hardly lowers the loss while the next one does. Each of them is replaced by
+    the rank above without the component that it needs least, or by the rank below with one more.
+    """
+    better = {solution.rank: solution for solution in solutions}
+    for rank in range(2, min(last, HIGH_RANK) + 1):
+        for start, step in ((rank + 1, "drop"), (rank - 1, "grow")):
+            if not {rank - 1, rank, rank + 1} <= better.keys():
+                break
+            drop, next_drop = (better[k - 1].loss - better[k].loss for k in (rank, rank + 1))
+            if drop >= POOR * next_drop:
+                break
+            better[rank] = _iterate(better[rank], better[start], step, view, options, REPAIR_ITERATIONS)
+    return list(better.values())
+
+
 def _iterate_where_noise_begins(
     solutions: list[Solution], rank: int, squares: Array, view: View, options: PathOptions
 ) -> list[Solution]:
@@ -631,17 +657,25 @@ def _lags(drop: float, squares: Array, rank: int) -> bool:
     return bool(drop > LAGS * squares[rank] + NEGLIGIBLE * squares.sum())
 
 
-def _iterate(known: Solution, start: Solution, step: str, view: View, options: PathOptions) -> Solution:
+def _iterate(
+    known: Solution, start: Solution, step: str, view: View, options: PathOptions,
+    max_iter: int = MORE_ITERATIONS,
+) -> Solution:  # fmt: skip
     """A solution of the same rank by iterations from another one, or the known one if that is better.
 
-    It starts ``here``, with the cheapest ``merge`` of a solution with one component more, or with one to
-    ``grow`` on a solution with one less.
+    It starts ``here``, with the cheapest ``merge`` of a solution with one component more, with the component
+    to ``drop`` from it that is needed least, or with one to ``grow`` on a solution with one less.
     """
-    solver = options.make_solver()
+    solver, posed = options.make_solver(), view.pose(mu=options.mu, delta=options.delta)
     U, V = (as_factor(factor, view.matrix.dtype) for factor in (start.U, start.V))
-    state = solver.init(view.pose(mu=options.mu, delta=options.delta), U, V)
-    stopping = Stopping(options.tol, max_iter=MORE_ITERATIONS, rank_window=MORE_ITERATIONS, progress=PROGRESS)
-    if step != "here":
+    if step == "drop":
+        others = (np.arange(start.rank) != gone for gone in range(view.n_fixed, start.rank))
+        fewer = (solver.init(posed, take_columns(U, keep), take_columns(V, keep)) for keep in others)
+        state = min(map(solver.step, fewer), key=lambda state: state.loss)
+    else:
+        state = solver.init(posed, U, V)
+    stopping = Stopping(options.tol, max_iter=max_iter, rank_window=max_iter, progress=PROGRESS)
+    if step in ("merge", "grow"):
         state = run(solver, state, stopping).state.balance().compact()
         state = state.merge() if step == "merge" else state.grow()
     state = run(solver, state, stopping).state.balance().compact()
