@@ -13,6 +13,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 from scipy.optimize import linear_sum_assignment
 
 from autonmf import AutoNMF, unmix
@@ -38,6 +39,7 @@ def drops(ax, model, title):
     ax.bar(ranks, drop, color=np.where(ranks <= model.n_components_, BLUE, "#BBBBBB"))
     ax.bar(ranks[chosen], drop[chosen], color=ORANGE)
     ax.set_yscale("log")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(bottom=drop.max() * 1e-6)
     ax.annotate(
         f"rank {model.n_components_}",
