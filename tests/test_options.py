@@ -6,10 +6,12 @@ import inspect
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autonmf import AutoNMF, rank_path
 from autonmf.path import PathOptions
+from autonmf.solvers import Hals
 
 DEFAULTS = {field.name: field.default for field in fields(PathOptions)}
 ONLY_IN = {"rank_path": {"X", "weights"}, "AutoNMF": {"n_components", "rule", "tau", "verbose"}}
@@ -73,3 +75,19 @@ def test_every_parameter_of_the_estimator_is_tested_above() -> None:
     tested = {name for given in mark.args[1] for name in given}
     of_X = {"fixed_components"}  # checked against X: tests/estimator/test_known.py
     assert tested | of_X == set(defaults_of(AutoNMF)) - ONLY_IN["AutoNMF"]
+
+
+class Bare:
+    """A solver with what the paper's grid needs, and no budget."""
+
+    def __init__(self) -> None:
+        self.init, self.step = Hals().init, Hals().step
+
+
+def test_a_solver_without_a_budget_can_be_given_one() -> None:
+    X = np.random.default_rng(0).random((20, 10))
+    with pytest.raises(ValueError, match=r"has no method budget.*pass budget='full'"):
+        rank_path(X, 3, solver=Bare())  # type: ignore[arg-type]
+    given: Any = Bare()
+    path = rank_path(X, 3, solver=given, budget=lambda rank: 5, random_state=0)
+    assert path.ranks.tolist() == [1, 2, 3]

@@ -34,7 +34,7 @@ from autonmf.path import (
     select_levels,
 )
 from autonmf.saving import SavingMixin
-from autonmf.selection import UNCERTAIN, UncertainRankWarning
+from autonmf.selection import UncertainRankWarning
 from autonmf.solvers import Solver
 from autonmf.stability import ComponentStability, measure_stability
 
@@ -53,15 +53,16 @@ class AutoNMF(
 ):
     """Nonnegative matrix factorisation that finds its number of components.
 
-    X (n_samples x n_features) ≈ W H with W, H ≥ 0. A single warm-started path visits every rank from an upper
-    bound down to one. A rule chooses the rank from it, and the solution at that rank is polished.
+    X (n_samples x n_features) ≈ W H with W, H ≥ 0. A single warm-started path visits decreasing ranks. A rule
+    chooses the rank from it, and the solution at that rank is polished.
 
     Parameters
     ----------
     n_components : int or "auto", optional
         None or "auto": chosen from the data. An int: the path ends at this rank.
     max_rank : int, optional
-        Where the path starts. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
+        The largest rank of the path. Default: min(⌈min(n, m)/2⌉, 50), or ``n_components`` if that is larger.
+        Ranks far above the noise, or above ``n_components``, are computed when ``path_`` is first read.
     fixed_components : array or data frame of shape (k, n_features), optional
         Known components, such as reference spectra: rows of H that do not change. The rank counts them, and
         the rule chooses how many more the data need. Columns are matched by name if both have names.
@@ -454,7 +455,7 @@ class AutoNMF(
                 ConvergenceWarning,
             )
         estimate = found.estimate
-        if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
+        if estimate is not None and estimate.is_uncertain:
             why = "; ".join(estimate.warnings)
             message = (
                 f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}; "

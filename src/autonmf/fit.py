@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ from autonmf.path import (
     search,
 )
 from autonmf.path.options import ADDITIONAL
-from autonmf.path.unscale import roomy
+from autonmf.path.unscale import choose_dtype
 from autonmf.selection import RankEstimate, check_rule, choose_rank
 from autonmf.solvers import HIGH_RANK, Stopping, run
 
@@ -125,8 +124,7 @@ def factorise(
     equilibrate = rule == "auto" and (options.loss.equilibrates or not given)
     options = replace(_stop_at(n_components, options, data.shape), equilibrate=equilibrate)
     opened.check_options(options)
-    saved = nullcontext((options, None)) if options.checkpoint is None else open_checkpoint(options, data)
-    with saved as (options, checkpoint):
+    with open_checkpoint(options, data) as (options, checkpoint):
         found = search(opened, options, checkpoint=checkpoint, keep_partial=False, given_rank=given)
         if options.loss.reweighs and not opened.weighted:
             found = _search_with_weights(opened, options, found, time.monotonic() - began, checkpoint)
@@ -300,7 +298,7 @@ def polish(view: View, U: Any, V: Array, options: PathOptions, sample: Data | No
         if state.rank == 0:
             raise ValueError(options.too_heavy)
         loss = state.loss * (view.loss_unit if view.scaling.is_uniform else 1.0)
-        dtype = roomy(state.V.dtype, float(np.max(view.scaling.b)))
+        dtype = choose_dtype(state.V.dtype, float(np.max(view.scaling.b)))
         U, V = (factor.astype(dtype, copy=False) for factor in (state.U, state.V))
         del state
         U, V = view.scaling.to_original(U, V)

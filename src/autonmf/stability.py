@@ -148,7 +148,7 @@ class _Resampler:
             found = {s.rank: view.scaling.to_original(s.U, s.V) for s in walked.solutions()}
             if not found:
                 raise ValueError(options.too_heavy)
-            plain = prepare_like(view, options) if options.follows_equilibrated else view
+            plain = prepare_like(view, options) if options.uses_equilibrated else view
             light = replace(options, tol=max(POLISH_TOL, options.tol), max_iter=POLISH_ITERATIONS)
             end = polish(plain, *_find(found, rank), light)
             solutions = {k: opened.scaling.to_original(*both) for k, both in found.items()}

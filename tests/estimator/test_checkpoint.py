@@ -82,7 +82,7 @@ def test_a_fit_that_crashed_goes_on(
         with pytest.raises(Crash):
             fit(counts, tmp_path / "c", beta_loss=loss)
     journal = Journal.open(tmp_path / "c")
-    engines = [entry.label.get("engine", "") for entry in journal.entries]
+    engines = [entry.label.get("stage", "") for entry in journal.entries]
     journal.close()
     assert sum(engine.endswith("weighted") for engine in engines) == (4 if number else 0)  # ranks 8 to 5
     with monkeypatch.context() as patch:

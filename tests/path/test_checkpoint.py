@@ -122,7 +122,7 @@ def test_the_second_search_after_an_unreliable_compression_has_its_own_records(
         file = tmp_path / str(crash)
         begun(X, file, first.n_iter + crash)
         journal = Journal.open(file)
-        assert {entry.label["engine"].split(",")[0] for entry in journal.entries[1:]} == engines
+        assert {entry.label["stage"].split(",")[0] for entry in journal.entries[1:]} == engines
         journal.close()
         assert same(rank_path(X, 8, random_state=0, checkpoint=file), whole)
 

@@ -145,8 +145,8 @@ def test_a_time_budget(low_rank: np.ndarray, tmp_path: Path) -> None:
         (b"rank,loss\n1,2\n", "is not a checkpoint of autonmf. Name another file"),
         (b"PK\x03\x04" + bytes(100), "is not a checkpoint of autonmf"),
         (b"aut\x00", "is not a checkpoint of autonmf"),
-        (b"autonmf checkpoint 4\n", "another format than version 3. Update autonmf, or delete the file"),
-        (b"autonmf checkpoint 2\n", "another format than version 3. Update autonmf, or delete the file"),
+        (b"autonmf checkpoint 5\n", "another format than version 4. Update autonmf, or delete the file"),
+        (b"autonmf checkpoint 3\n", "another format than version 4. Update autonmf, or delete the file"),
     ],
 )
 def test_foreign_files_are_left_alone(

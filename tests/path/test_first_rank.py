@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,14 @@ def test_resumed_with_the_same_bits(tmp_path: Any) -> None:
             rank_path(X, equilibrate=True, random_state=0, checkpoint=file, callback=stop_after(count))
     path = rank_path(X, equilibrate=True, random_state=0, checkpoint=file)
     assert_array_equal(path.losses, expected.losses)
+
+
+def test_seconds_do_not_count_the_time_before_the_path_is_read() -> None:
+    X = make_low_rank(120, 90, rank=5, random_state=0)[0]
+    model = AutoNMF(max_rank=BOUND, random_state=0).fit(X)
+    time.sleep(0.5)
+    began = time.monotonic()
+    path = model.path_
+    last = max(visit.seconds for visit in path.visits)
+    first = max(visit.seconds for visit in path.visits if visit.rank <= 5 + MARGIN)
+    assert last - first <= time.monotonic() - began

@@ -54,7 +54,7 @@ def test_losses_and_products_of_a_sample_are_estimates_without_bias(tall: np.nda
     for seed in range(20):
         sample = draw(tall, seed)
         rows = sample.view.scaled.X
-        weights = 1.0 / np.sqrt(sample.chances)[:, None]
+        weights = 1.0 / np.sqrt(sample.probabilities)[:, None]
         assert_allclose(rows, tall[sample.taken] * weights)
         losses.append(np.square(rows - weights * U[sample.taken] @ V.T).sum())
         products.append(rows.T @ rows)
@@ -71,10 +71,10 @@ def test_a_row_that_has_a_direction_to_itself_is_always_taken(tall: np.ndarray) 
 
 def test_probabilities() -> None:
     importance = np.array([1000.0, 10.0, *np.ones(998)])
-    chances = _find_probabilities(importance, 100)
-    assert chances[0] == 1.0
-    assert_allclose(chances.sum(), 100, rtol=1e-3)
-    assert_allclose(chances[1], 10 * chances[2])
+    probabilities = _find_probabilities(importance, 100)
+    assert probabilities[0] == 1.0
+    assert_allclose(probabilities.sum(), 100, rtol=1e-3)
+    assert_allclose(probabilities[1], 10 * probabilities[2])
     assert_allclose(_find_probabilities(np.ones(10), 10), 1.0)
 
 
@@ -88,7 +88,7 @@ def test_what_a_sample_lacks_is_noticed_and_found() -> None:
         everything = rank_path(X, max_rank=8, n_starts=3, random_state=0).at_rank(5).V
         without = draw(X[40:])
         lacking = type(sample)(
-            sample.whole, sample.leading, sample.importance, sample.taken, sample.chances, without.view
+            sample.whole, sample.leading, sample.importance, sample.taken, sample.probabilities, without.view
         )
         assert not lacking.shows_all(fitted)
         assert sample.shows_all(everything)

@@ -11,7 +11,7 @@ import numpy as np
 from autonmf._types import Array, Seed, check_parameters
 from autonmf._warnings import warn
 from autonmf.model.known import check_known
-from autonmf.selection import UNCERTAIN, UncertainRankWarning
+from autonmf.selection import UncertainRankWarning
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -147,7 +147,7 @@ def _match_known(adata: AnnData, known: Any, used: Array | None) -> Array:
 def _warn_if_uncertain(model: AutoNMF, key: str) -> None:
     """The warning of `AutoNMF`, with the way to the other ranks from here."""
     estimate = model.rank_estimate_
-    if estimate is not None and (estimate.confidence or 1.0) < UNCERTAIN:
+    if estimate is not None and estimate.is_uncertain:
         warn(
             f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: "
             f"{'; '.join(estimate.warnings)}; uns[{key!r}] has the evidence, and n_components= takes another "

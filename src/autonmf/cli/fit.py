@@ -115,10 +115,7 @@ def explain_warnings(found: Factorisation) -> list[str]:
 
 def is_uncertain(found: Factorisation) -> bool:
     """Whether the data do not determine one rank."""
-    from autonmf.selection import UNCERTAIN
-
-    confidence = found.estimate.confidence if found.estimate else None
-    return confidence is not None and confidence < UNCERTAIN
+    return found.estimate is not None and found.estimate.is_uncertain
 
 
 def _details(found: Factorisation, folder: Path | None, earlier: list[str], levels: str) -> Iterator[str]:

@@ -14,7 +14,8 @@ over rows and over columns, each divided by one minus its leverage, the part of 
 directions take away. Directions far above the edge are taken out first, weaker ones in later rounds: a weak
 direction that stays in the residual hardly changes the sums, while each direction of noise that is taken out
 makes what is left look like signal. Only a direction of few rows or columns has most of their residual and is
-hidden by the scales that it gives to them. In the end one more direction is taken out first, as a trial.
+hidden by the scales that it gives to them. Where there may be one, the scales are finally estimated with one
+more direction taken out, which counts if it is then clearly above the edge.
 
 *Counts.* Where counts vary more than Poisson's, the variance of an entry is that of the negative binomial
 law, μ + φμ². With μ from a fit U Vᵀ, the scales p and q follow from U and V alone (Sinkhorn's iteration),
@@ -42,7 +43,7 @@ from autonmf.data.compressed import OVERSAMPLE, compress, is_tall, lead_tall, or
 from autonmf.data.dense import Dense
 from autonmf.data.factors import as_factor, gram, map_rows, norm, persist, scale_rows, sum_rows
 from autonmf.data.protocol import Block, Data, RowBlocks, is_sparse, squared_sum, sum_in_groups
-from autonmf.data.scaling import Scaled, Scaling, as_single, sums_of_squares, unscale
+from autonmf.data.scaling import Scaled, Scaling, as_single, split_scaling, sums_of_squares
 
 LIMITS = (4.0, 2.0, 1.5, 1.2, 1.0, 1.0, 1.0)
 """Directions above this many times the edge are taken out, round by round."""
@@ -98,7 +99,7 @@ TIES = 0.5
 """The part of the positive entries that may be the same number: small counts are mostly ones."""
 
 UNDERSTATED = 1.0
-"""Clipping makes noise look smaller than it was: what is found must be larger than what was expected."""
+"""Noise was clipped only if positive entries exceed its estimate, which clipping lowers, by this factor."""
 
 COPIED, COPIED_DOUBLE = 1 << 24, 1 << 20
 """Entries of a matrix that is copied, at most: 64 MB in single precision; and in double precision: 8 MB."""
@@ -231,7 +232,7 @@ def _find_localized(data: Data, start: _Whitened, found: _Whitened, b: Array | N
 
 def _take_few(data: Data) -> Scaled | None:
     """Every k-th row of a tall X in memory, without a copy; None where these would not be far fewer."""
-    inner, scaling = unscale(data), data.scaling if isinstance(data, Scaled) else Scaling()
+    inner, scaling = split_scaling(data)
     n, m = data.shape
     step = n // (ROWS_PER_COLUMN * m)
     if not isinstance(inner, Dense) or not is_tall(data) or step < FAR_FEWER:
@@ -328,7 +329,7 @@ def _count_variances(factor: Array, sums: Array, dispersion: float) -> Array:
 
 def _undo_clipping(data: Data, found: _Whitened) -> Scaled | None:
     """X with clipped noise undone; None if there is none, or X is not dense and complete."""
-    inner, scaling = unscale(data), data.scaling if isinstance(data, Scaled) else Scaling()
+    inner, scaling = split_scaling(data)
     if not isinstance(inner, RowBlocks) or inner.sparse or not data.complete or found.is_exact(1.0):
         return None
     total = scaling.then(found.scaling)

@@ -180,7 +180,7 @@ def unscale(data: Data) -> Data:
 
 def as_single(data: Data) -> Data:
     """X' as a copy in single precision where it is sparse and products are faster so; else X' itself."""
-    inner, scaling = (data.data, data.scaling) if isinstance(data, Scaled) else (data, Scaling())
+    inner, scaling = split_scaling(data)
     return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Sparse) else data
 
 

@@ -126,7 +126,7 @@ def combine_columns(array: Any, merger: Merger, weights: Array) -> Any:
     result[:, :gone] = array[:, :gone]
     result[:, gone:] = array[:, gone + 1 :]
     first, second = weights.astype(array.dtype)
-    result[:, kept - (kept > gone)] = first * array[:, kept] + second * array[:, gone]
+    result[:, kept] = first * array[:, kept] + second * array[:, gone]
     return result
 
 

@@ -1,9 +1,10 @@
-"""Solutions along increasing λ: every rank from an upper bound down to one."""
+"""Solutions at decreasing ranks, each started from the one before."""
 
 from autonmf.path.checkpoint import Checkpoint, open_checkpoint
+from autonmf.path.compute import rank_path
 from autonmf.path.options import ENGINES, GRIDS, PathOptions, Progress, default_max_rank, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit
-from autonmf.path.search import SearchResult, find_known, project_rows, rank_path, search
+from autonmf.path.search import SearchResult, find_known, project_rows, search
 from autonmf.path.tree import ComponentTree, make_tree, select_levels
 from autonmf.path.view import View, prepare
 

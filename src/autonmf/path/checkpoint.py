@@ -33,7 +33,7 @@ from autonmf.path.result import Visit
 from autonmf.path.storage import read_visit
 
 WEIGHTED = ", weighted"
-"""What is added to the name of the engine in the records of a weighted search."""
+"""What is added to the name of the stage in the records of a weighted search."""
 
 HASHED = 1 << 20
 """Entries that are hashed at a time, by one of the threads."""
@@ -43,12 +43,14 @@ WITHOUT_EFFECT = {"n_jobs", "callback", "checkpoint", "random_state", "time_budg
 
 
 @contextmanager
-def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOptions, Checkpoint]]:
-    """The checkpoint that the options name, and the options of the search that resumes it.
+def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOptions, Checkpoint | None]]:
+    """The checkpoint that the options name, if any, and the options of the search that resumes it.
 
     A seed that was not given is drawn, and read from the checkpoint when the search is resumed.
     """
-    assert options.checkpoint is not None
+    if options.checkpoint is None:
+        yield options, None
+        return
     given = _given_seed(options)
     seed = int(np.random.default_rng().integers(2**31)) if given is None else given
     identity = {"search": _describe_search(data, options), "seed": seed, "versions": _versions()}
@@ -200,7 +202,7 @@ class Checkpoint:
                 raise TypeError
             checkpoint = Checkpoint(journal, found)
             for entry in records:
-                track = checkpoint._find_track(str(entry.label["engine"]), int(entry.label["start"]))
+                track = checkpoint._find_track(str(entry.label["stage"]), int(entry.label["start"]))
                 if entry.label.get("end"):
                     track.finished = True
                 else:
@@ -214,17 +216,17 @@ class Checkpoint:
             raise
         return checkpoint
 
-    def track(self, engine: str, start: int) -> Track:
-        """The records of one initial point, with or without compression."""
-        return self._find_track(f"{engine}{WEIGHTED}" if self.weighted else engine, start)
+    def track(self, stage: str, start: int) -> Track:
+        """The records of one initial point in a stage: an engine and the rank where it begins."""
+        return self._find_track(f"{stage}{WEIGHTED}" if self.weighted else stage, start)
 
-    def _find_track(self, engine: str, start: int) -> Track:
-        return self.tracks.setdefault((engine, start), Track(self.journal, engine, start))
+    def _find_track(self, stage: str, start: int) -> Track:
+        return self.tracks.setdefault((stage, start), Track(self.journal, stage, start))
 
     @property
     def seconds(self) -> float:
         """Seconds spent before the search was resumed."""
-        tracks = (t for t in self.tracks.values() if t.engine.endswith(WEIGHTED) == self.weighted)
+        tracks = (t for t in self.tracks.values() if t.stage.endswith(WEIGHTED) == self.weighted)
         return max((record.visit.seconds for track in tracks for record in track.records), default=0.0)
 
 
@@ -241,7 +243,7 @@ class Track:
     """The records of the path of one initial point."""
 
     journal: Journal
-    engine: str
+    stage: str  # engine and first rank, and whether weighted
     start: int
     records: list[Record] = field(default_factory=list)
     finished: bool = False  # nothing comes after the last record
@@ -259,7 +261,7 @@ class Track:
 
     def add(self, visit: Visit, stop: Stop) -> None:
         label, body = _pack(stop.state.arrays)
-        named = {"engine": self.engine, "start": self.start, "lam": stop.lam, "visit": list(visit)}
+        named = {"stage": self.stage, "start": self.start, "lam": stop.lam, "visit": list(visit)}
         self.journal.append_if_possible(named | label, body)
 
     def finish(self) -> None:
@@ -267,7 +269,7 @@ class Track:
         if self.finished:
             return
         self.finished = True
-        self.journal.append_if_possible({"engine": self.engine, "start": self.start, "end": True})
+        self.journal.append_if_possible({"stage": self.stage, "start": self.start, "end": True})
 
 
 def _pack(arrays: dict[str, Array]) -> tuple[dict[str, Any], bytes]:

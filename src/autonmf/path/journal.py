@@ -26,7 +26,7 @@ if sys.platform != "win32":
     import fcntl
 
 FAMILY = b"autonmf checkpoint "
-VERSION = 3
+VERSION = 4
 MAGIC = FAMILY + b"%d\n" % VERSION
 HEAD = struct.Struct("<QIQ32sI")  # number, length of the label, of the body, hash; checksum of these four
 LONGEST_LABEL = 1 << 20

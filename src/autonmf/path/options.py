@@ -34,7 +34,7 @@ class Progress:
     max_rank: int
     rank: int
     iteration: int  # at this λ
-    relative_loss: float  # loss / ½‖X‖²
+    relative_loss: float  # as a fraction of ½‖X‖², or with counts of the rank-one loss, after scaling
     seconds: float  # since the path began
 
 
@@ -152,7 +152,7 @@ class PathOptions:
         return find_loss(self.beta_loss)
 
     @property
-    def follows_equilibrated(self) -> bool:
+    def uses_equilibrated(self) -> bool:
         """Whether the path is computed on X with rows and columns of comparable norms."""
         return self.equilibrate and self.loss.equilibrates
 
@@ -193,7 +193,10 @@ class PathOptions:
         if self.budget == "full":
             return ExactGrid(None, lambdas)
         if self.budget == "auto":
-            budget, n_known = self.make_solver().budget, self.n_known
+            solver, n_known = self.make_solver(), self.n_known
+            if not hasattr(solver, "budget"):
+                raise ValueError(f"{solver!r} has no method budget(rank): pass budget='full' or a function")
+            budget = solver.budget
             if n_known:  # the budget counts the others only
                 return ExactGrid(lambda rank: budget(max(rank - n_known, 1)), lambdas)
             return ExactGrid(budget, lambdas)

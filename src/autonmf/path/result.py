@@ -78,7 +78,7 @@ class RankPath:
     """
 
     points: tuple[PathPoint, ...]  # by increasing rank
-    visits: tuple[Visit, ...]  # in the order of computation
+    visits: tuple[Visit, ...]  # by initial point if there are several, and by decreasing rank or increasing λ
     shape: tuple[int, int]
     squared_norm: float  # ‖X‖²
     rank_one_loss: float  # the smallest of any rank-one matrix: ½(‖X‖² - σ₁²) with the Frobenius loss
@@ -86,7 +86,7 @@ class RankPath:
     mu: float
     delta: float
     complete: bool  # False if interrupted or stopped by a callback
-    settings: dict[str, Any]  # what rank_path was called with
+    settings: dict[str, Any]  # the parameters that are saved, and the engine that was used
     evidence: Evidence | None = None  # of a path of the equilibrated X
     n_known: int = 0  # number of known components, which are the first of every point
 

@@ -1,4 +1,4 @@
-r"""A sample of the rows of a tall X, on which a path is followed in place of all of them.
+r"""A sample of the rows of a tall X, on which a path is computed in place of all of them.
 
 Components have m columns, and a few thousand rows determine them. What is rare must be in the sample. Row i
 is taken with the probability
@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data import Block, Data, Dense, Scaled, Scaling, unscale
+from autonmf.data import Block, Data, Dense, Scaling, split_scaling
 from autonmf.data.factors import as_factor, gram
 from autonmf.data.protocol import as_array
 from autonmf.losses.frobenius import fit_rows
-from autonmf.path.view import PAYS, View, sample_size
+from autonmf.path.view import MIN_ROWS_PER_SAMPLE_ROW, View, sample_size
 
 STANDS_OUT = 1.1
 """What is left of all rows may have a direction this many times as strong as what is left of a sample."""
@@ -45,12 +45,12 @@ class Sample:
     leading: Array  # X'ᵀL of its leading directions L, m x w, orthogonal
     importance: Array  # of every row: its probability is proportional to it
     taken: Array  # whether each row is
-    chances: Array  # the probability of each that is
+    probabilities: Array  # the probability of each that is
     view: View  # of the rows taken
 
     def take(self, data: Data) -> Dense:
         """The same rows of X with other scales."""
-        return _take(data, self.taken, self.chances)
+        return _take(data, self.taken, self.probabilities)
 
     def shows_all(self, V: Array) -> bool:
         """Whether V leaves no direction of all rows that stands out more than those left of the sample.
@@ -69,8 +69,8 @@ class Sample:
 
     def enlarge(self, V: Array, rng: np.random.Generator) -> Sample | None:
         """A sample of twice the size, in which rows that V does not explain count more; None: take all."""
-        size = 2 * len(self.chances)
-        if PAYS * size > len(self.taken):
+        size = 2 * len(self.probabilities)
+        if MIN_ROWS_PER_SAMPLE_ROW * size > len(self.taken):
             return None
         rows = self.whole.map_blocks(_square_residuals, fit_rows(self.whole, V), V)[0][:, 0]
         return _draw(self.whole, self.leading, 0.5 * self.importance + 0.5 * rows / rows.sum(), size, rng)
@@ -86,34 +86,34 @@ def draw_sample(whole: Data, leading: Array, rng: np.random.Generator) -> Sample
 
 
 def _draw(whole: Data, leading: Array, importance: Array, size: int, rng: np.random.Generator) -> Sample:
-    chances = _find_probabilities(importance, size)
-    taken = rng.random(len(chances)) < chances
-    chances = chances[taken]
-    rows = _take(whole, taken, chances)
+    probabilities = _find_probabilities(importance, size)
+    taken = rng.random(len(probabilities)) < probabilities
+    probabilities = probabilities[taken]
+    rows = _take(whole, taken, probabilities)
     view = View(rows, Scaling(), rows, precise=False, sampled=True)
-    return Sample(whole, leading, importance, taken, chances, view)
+    return Sample(whole, leading, importance, taken, probabilities, view)
 
 
 def _find_probabilities(importance: Array, size: int) -> Array:
     """Probabilities proportional to the importance of rows, none above one, which add up to ``size``."""
-    chances = size * importance / importance.sum()
+    probabilities = size * importance / importance.sum()
     for _ in range(MOST_ROUNDS):
-        free = chances < 1.0
+        free = probabilities < 1.0
         wanted = size - np.count_nonzero(~free)
-        total = chances[free].sum()
-        chances[~free] = 1.0
+        total = probabilities[free].sum()
+        probabilities[~free] = 1.0
         if free.all() or not 0 < total < 0.999 * wanted:
             break
-        chances[free] *= wanted / total
-    return np.asarray(np.minimum(chances, 1.0))
+        probabilities[free] *= wanted / total
+    return np.asarray(np.minimum(probabilities, 1.0))
 
 
-def _take(data: Data, taken: Array, chances: Array) -> Dense:
+def _take(data: Data, taken: Array, probabilities: Array) -> Dense:
     """Some rows of scaled data, divided by the roots of their probabilities, in memory of our own."""
-    inner, scaling = unscale(data), data.scaling if isinstance(data, Scaled) else Scaling()
+    inner, scaling = split_scaling(data)
     rows = np.array(inner.map_blocks(_take_rows, taken[:, None])[0], order="C")
     a = scaling.a[taken] if np.ndim(scaling.a) else scaling.a
-    rows /= np.asarray(a * np.sqrt(chances)[:, None], dtype=rows.dtype)
+    rows /= np.asarray(a * np.sqrt(probabilities)[:, None], dtype=rows.dtype)
     rows /= np.asarray(scaling.b, dtype=rows.dtype).T
     return Dense(rows)
 

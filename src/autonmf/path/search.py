@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autonmf._threads import one_pool
-from autonmf._types import Array, Lazy, Seed, as_generator
+from autonmf._types import Array, Lazy, as_generator
 from autonmf._warnings import warn
 from autonmf.data import Data, OpenedData, Scaling, as_rows, find_spectrum, lead, lead_tall
 from autonmf.data.factors import as_factor, scale_rows, take_columns
 from autonmf.data.noise import EXACT, WhitenedSpectrum, measure_known, project_out, whiten
-from autonmf.distributed import open_data
 from autonmf.losses import FROBENIUS
 from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance
-from autonmf.model.known import check_known, find_names, replace_known
-from autonmf.path.checkpoint import Checkpoint, open_checkpoint
-from autonmf.path.options import Callback, PathOptions, find_loss
+from autonmf.model.known import replace_known
+from autonmf.path.checkpoint import Checkpoint
+from autonmf.path.options import PathOptions, find_loss
 from autonmf.path.result import Evidence, PathPoint, RankPath, Visit, not_visited
 from autonmf.path.sampling import Sample, draw_sample
 from autonmf.path.unscale import Unscaler, find_plateaus
 from autonmf.path.view import View, compress_view, prepare, prepare_like, takes_sample
 from autonmf.path.walk import Solution, Walked, Walker
-from autonmf.solvers import HIGH_RANK, Solver, Stopping, run
+from autonmf.solvers import HIGH_RANK, Stopping, run
 
 
 class Spectra(NamedTuple):
@@ -48,16 +44,17 @@ MARGIN, PART = 5, 1 / 4
 """Ranks that a path begins above the first beyond which X is noise; this part of that rank if it is more."""
 
 GIVEN_MARGIN, GIVEN_PART = 10, 1 / 2
-"""The same above a rank that is given: no time is spent on evidence, and longer paths end a little lower."""
+"""The same above a rank that is given. Paths that begin higher end at a slightly lower loss, and no time is
+spent on evidence."""
 
 LAGS = 1.2
-"""Where noise begins, a drop that is larger than this many squared singular values is looked into."""
+"""A rank where noise begins is iterated further if the next drop exceeds this many squared singular values"""
 
 NEGLIGIBLE = 1e-6
-"""Drops below this fraction of ‖Y‖² are not."""
+"""and this fraction of ‖Y‖²."""
 
 MORE_ITERATIONS, PROGRESS = 200, 1e-4
-"""Iterations that it is given, at most, as long as each lowers the loss by this fraction."""
+"""Maximum number of such iterations; they end when one lowers the loss by less than this fraction."""
 
 POOR, REPAIR_ITERATIONS = 0.25, 50
 """A drop that is less than this fraction of the next one is that of a poor local minimum, which is left by at
@@ -66,16 +63,19 @@ most so many iterations."""
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a search found. What no rule reads is left to `finish`: points of X, the fallback, and λ."""
+    """What a search found. What no rule reads is left to `finish`: points of X, the fallback, and λ.
+
+    Points of X take the place of solutions in the list when they are computed.
+    """
 
     opened: OpenedData
     path: RankPath  # of ``opened.data``, without its points
     unscaler: Unscaler
     solutions: list[Solution | PathPoint]  # of every rank; a point of X takes the place of each
     plateaus: bool = False  # whether the λ of the points are still to be found
-    weighted: View | None = None  # X with weights that the noise suggested, if the path was followed on it
+    weighted: View | None = None  # X with weights that the noise suggested, if the path was computed on it
     known: Array | None = None  # known components of X, as columns
-    sample: Sample | None = None  # of the rows, if the path was followed on it
+    sample: Sample | None = None  # of the rows, if the path was computed on it
     above: Walker | None = None  # what walks through the ranks above, if the path began below its bound
 
     @property
@@ -136,7 +136,8 @@ class SearchResult:
         """With the ranks from the upper bound down to where the path began."""
         if self.above is None:
             return self
-        walked = self.above.walk_all(keep_partial=False)
+        spent = max(visit.seconds for visit in self.path.visits)
+        walked = self.above.renew(began=time.monotonic() - spent).walk_all(keep_partial=False)
         solutions = [solution for solution in walked.solutions() if solution.rank > self.ranks[-1]]
         visits = _join_visits(walked, solutions)
         if self.unscaler.sampled:
@@ -210,10 +211,9 @@ def search(
 
     If the rank is given, there is no evidence for a rule.
 
-    The grid is followed on X in other units or, where the options say so, on X with rows and columns of
+    The path is computed on X in other units or, where the options say so, on X with rows and columns of
     comparable norm; on a sample of the rows of a tall X; on a compression of either where that pays, and once
-    more without it where the first solution shows that it is unreliable. The solutions come back to X here,
-    and nowhere else.
+    more without it where the first solution shows that it is unreliable. The solutions are those of X.
     """
     data = opened.data
     opened.check_options(options)
@@ -231,8 +231,8 @@ def search(
         first = _find_first_rank(view, spectra, options, max_rank, given_rank=given_rank)
         walker = Walker(opened, options, first, generators, began, checkpoint, view)
         del view  # so that nothing refers to its compression where that is unreliable
-        for rank in sorted({first, max_rank}):
-            walker = walker.renew(max_rank=rank)
+        for begun_at in sorted({first, max_rank}):
+            walker = walker.renew(max_rank=begun_at)
             found = None
             if takes_sample(walker.view, options, max_rank):
                 found = _walk_sample(walker, max_rank, spectra, sketch, rng, keep_partial=keep_partial)
@@ -240,32 +240,32 @@ def search(
                 walker = walker.renew(view=compress_view(walker.view, options, max_rank, sketch))
                 while (walked := walker.walk_all(keep_partial=keep_partial)).unreliable:
                     walker = walker.renew(view=walker.view.direct())
-                found = Followed(walker.view, walker.view, walker.on, walked)
-            followed, walked = found, found.walked
-            if spectra is None or not walked.complete or not _lags_at_noise(followed, spectra):
+                found = ComputedPath(walker.view, walker.view, walker.on, walked)
+            computed, walked = found, found.walked
+            if spectra is None or not walked.complete or not _lags_at_noise(computed, spectra):
                 break
         if not walked.visits:
             raise ValueError(options.too_heavy)
         deadline = options.deadline(began)
         try:
             if evidence and spectra is None:
-                spectra = _find_spectra(followed.view, walked.solutions(), max_rank, rng)
-            result = _make_result(opened, followed, options, deadline, spectra)
+                spectra = _find_spectra(computed.view, walked.solutions(), max_rank, rng)
+            result = _make_result(opened, computed, options, deadline, spectra)
         except KeyboardInterrupt:
             if not keep_partial:
                 raise
-            _warn_of_rising_losses()
+            warn_of_rising_losses()
             walked.complete = False
-            result = _make_result(opened, followed, options, -math.inf, spectra)
-    if rank == max_rank or not walked.complete:
+            result = _make_result(opened, computed, options, -math.inf, spectra)
+    if begun_at == max_rank or not walked.complete:
         return result
-    above = replace(options, min_rank=rank + 1, engine=followed.whole.engine)
-    walker = walker.renew(options=above, max_rank=max_rank, checkpoint=None, view=followed.whole)
+    above = replace(options, min_rank=begun_at + 1, engine=computed.whole.engine)
+    walker = walker.renew(options=above, max_rank=max_rank, checkpoint=None, view=computed.whole)
     return replace(result, above=walker)
 
 
-class Followed(NamedTuple):
-    """A path, and what it was followed on."""
+class ComputedPath(NamedTuple):
+    """A path, and what it was computed on."""
 
     view: View  # X', with its compression if there is one
     whole: View  # the same, or a sample of its rows
@@ -279,13 +279,13 @@ def _find_first_rank(
 ) -> int:
     """Where a path begins: some ranks above the one that is given, or that from which on X is noise.
 
-    Components beyond would fit noise. They are computed when the path is read, which needs the compression of
-    X or, with a loss that reads its entries, a copy.
+    Higher ranks fit noise. They are computed when ``path_`` is first read, from the compression of X or, with
+    a loss that reads its entries, from a copy of it.
     """
     if options.loss.reads_entries:
         can_wait = view.in_memory and (given_rank or options.equilibrate)
     else:
-        can_wait = options.follows_equilibrated
+        can_wait = options.uses_equilibrated
     if options.grid != "exact" or not can_wait or not isinstance(options.init, str):
         return max_rank
     rank = options.last_rank
@@ -300,7 +300,7 @@ def _find_first_rank(
 def _walk_sample(
     walker: Walker, max_rank: int, spectra: Spectra | None, sketch: np.random.Generator,
     rng: np.random.Generator, *, keep_partial: bool,
-) -> Followed | None:  # fmt: skip
+) -> ComputedPath | None:  # fmt: skip
     """Walk on a sample of the rows of X' that shows all that a rank leaves of it; None: only all rows do."""
     view, options = walker.view, walker.options
     leading = spectra.leading if spectra else lead(view.scaled, max_rank, rng)
@@ -315,19 +315,19 @@ def _walk_sample(
             return None
         V = min(solutions, key=lambda solution: abs(solution.rank - rank)).V
         if sample.shows_all(V):
-            return Followed(view, begun.view, begun.on, walked, sample)
+            return ComputedPath(view, begun.view, begun.on, walked, sample)
         sample = sample.enlarge(V, rng)
     return None
 
 
-def _lags_at_noise(followed: Followed, spectra: Spectra) -> bool:
+def _lags_at_noise(computed: ComputedPath, spectra: Spectra) -> bool:
     """Whether components lag behind directions where noise begins: it may take many more components."""
-    losses = {solution.rank: solution.loss for solution in followed.walked.solutions()}
-    count, n_fixed = spectra.whitened.count_above(), followed.view.n_fixed
+    losses = {solution.rank: solution.loss for solution in computed.walked.solutions()}
+    count, n_fixed = spectra.whitened.count_above(), computed.view.n_fixed
     rank = max(n_fixed + count, 1)
     if not {rank, rank + 1} <= losses.keys():
         return False
-    squares = _loss_unit(followed.on, spectra) * np.pad(spectra.of_Y, (0, rank))
+    squares = _loss_unit(computed.on, spectra) * np.pad(spectra.of_Y, (0, rank))
     return _lags(losses[rank] - losses[rank + 1], squares, rank - n_fixed)
 
 
@@ -338,175 +338,6 @@ def _loss_unit(view: View, spectra: Spectra) -> float:
     return view.energy / max(1.0 - spectra.first, EXACT)  # the loss of rank one is a fraction 1 - σ₁² of it
 
 
-def rank_path(
-    X: Any,
-    max_rank: int | None = None,
-    *,
-    min_rank: int = 1,
-    fixed_components: Any = None,
-    beta_loss: str | float = "frobenius",
-    solver: str | Solver = "auto",
-    grid: str = "exact",
-    n_points: int = 30,
-    budget: str | Callable[[int], int] = "auto",
-    mu: float = 1e-8,
-    delta: float = 1e-6,
-    tol: float = 1e-4,
-    max_iter: int = 2000,
-    init: str | tuple[Any, Any] = "random",
-    n_starts: int = 1,
-    engine: str = "auto",
-    scale: bool = True,
-    equilibrate: bool = False,
-    time_budget: float | None = None,
-    n_jobs: int | None = None,
-    callback: Callback | None = None,
-    random_state: Seed = None,
-    missing: str = "error",
-    weights: Any = None,
-    checkpoint: str | PathLike[str] | None = None,
-) -> RankPath:
-    r"""Factorise X at every rank, from an upper bound down, along one warm-started path of λ.
-
-    Solves eq. (1) of the paper,
-
-    .. math:: \min_{U,V\ge0} \tfrac12\|X-UV^\top\|_F^2 + \tfrac\mu2(\|U\|_F^2+\|V\|_F^2)
-              + \lambda(\|U\|_{2,0}+\|V\|_{2,0}),
-
-    for increasing λ; each solution starts from the one before.
-
-    Parameters
-    ----------
-    X : array, data frame or sparse matrix of shape (n, m)
-        Nonnegative data.
-    max_rank : int, optional
-        Where the path starts. Default: min(⌈min(n, m)/2⌉, 50). More than min(n, m) is never needed
-        and is reduced to it with a warning. Components that vanish in the first iterations are gone: the
-        largest rank of the path may be smaller.
-    min_rank : int
-        Where the path ends.
-    fixed_components : array or data frame of shape (k, m), optional
-        Known components: rows of H that stay as they are, and are the first k of every solution, in their
-        order. The path ends with these alone. Columns are matched by name where both have names. See
-        ``docs/known.md``. Only with ``grid="exact"`` and the default solver.
-    beta_loss : {"frobenius", "kullback-leibler"}, or 2 or 1 for them
-        The loss, as scikit-learn names it. "kullback-leibler", Σ x log(x/x̂) - x + x̂, is for counts. It is
-        minimised by coordinate descent on the exact path, and has neither λ nor μ.
-    solver : {"auto", "hals", "pasm", "s-ipalm", "ipalm", "palm"} or Solver
-        The algorithm. "auto" is "hals" (sweeps over the columns, with no penalty) on the exact path, and
-        "pasm" on the adaptive grid. The last four are the paper's.
-    grid : {"exact", "adaptive"}
-        "exact" goes from breakpoint to breakpoint and visits every rank; "adaptive" is the paper's
-        grid of at most ``n_points`` values of λ, which can jump over ranks.
-    n_points : int
-        N_λ of the adaptive grid.
-    budget : "auto", "full" or callable
-        Iterations at each rank of the exact path: "auto" spends few at high ranks; "full" iterates
-        until a stopping criterion holds, as the adaptive grid always does; a function of the rank.
-    mu, delta : float
-        μ of eq. (1), and δ of the step size γ = τ + δ, in units of the scaled X.
-    tol : float
-        ε of the stopping criteria, for the relative change of the objective and of the factors. The projected
-        gradient is compared with 10·tol.
-    max_iter : int
-        Iterations at one λ at most.
-    init : {"random", "nndsvd", "nndsvda"} or (U, V)
-        Initial point. Given factors set ``max_rank`` and are not modified.
-    n_starts : int
-        Random initial points; each rank keeps its best solution over all (of the equilibrated X, if that is
-        what is followed). Given factors count as one.
-    engine : {"auto", "direct", "compressed"}
-        "direct" reads X at every step, "compressed" only a few times, to project it on its leading
-        ``max_rank`` + 10 directions (randomised); losses are then those of the projection, and factors
-        are kept in single precision. "auto" compresses the exact path when that is much cheaper, and
-        takes "direct" where the first solution explains more of X than its projection shows. The projection
-        has the leading direction of X, so that no loss is above that of rank one by more than 1e-6 of
-        ½‖X‖²; for ``equilibrate=True`` that holds with "auto" and "direct" only.
-    scale : bool
-        Divide X by its root mean square inside, so that μ, δ and ``tol`` mean the same at any scale. False
-        reproduces the paper.
-    equilibrate : bool
-        Follow the path on X with rows and columns scaled to comparable norm, and scale its solutions back:
-        the path of X that ``rule="auto"`` reads, with its `Evidence`.
-    time_budget : float, optional
-        Seconds. The exact path divides them among the ranks and still reaches the last one. Initial points
-        whose turn has not come by then are left out.
-    n_jobs : int, optional
-        Threads that initial points are distributed over. The result does not depend on it.
-    callback : callable, optional
-        Called with a `Progress` after each iteration; returning True ends the path there.
-    random_state : int, generator or None
-        Seed. The same seed gives the same bits.
-    missing : {"error", "mask"}
-        "mask" takes NaN (in a sparse X only NaN that is stored) for entries that are missing, and leaves them
-        out of the loss.
-    weights : array of shape (n, m), optional
-        How much each entry counts, for example the inverse of its variance: the loss is
-        ½Σ w_ij (X_ij - (UVᵀ)_ij)², and so are the path's losses and ‖X‖².
-    checkpoint : str or path, optional
-        A file that each rank is saved to as it is reached. Called again with the same arguments after a
-        crash, the path goes on from there, and ends with the same bits as without the crash (see
-        ``docs/checkpoints.md``). Not with ``time_budget``, nor with a generator as ``random_state``.
-
-    Returns
-    -------
-    RankPath
-        With ``complete=False``, and a warning, if it was interrupted (Ctrl-C) after its first rank.
-
-    Examples
-    --------
-    >>> from autonmf import rank_path
-    >>> from autonmf.datasets import make_low_rank
-    >>> X, _, _ = make_low_rank(60, 40, rank=3, random_state=0)
-    >>> path = rank_path(X, max_rank=6, random_state=0)
-    >>> path.ranks.tolist()
-    [1, 2, 3, 4, 5, 6]
-    >>> path.at_rank(3).U.shape
-    (60, 3)
-    """
-    options = PathOptions(
-        max_rank=max_rank,
-        min_rank=min_rank,
-        fixed_components=fixed_components,
-        beta_loss=beta_loss,
-        solver=solver,
-        grid=grid,
-        n_points=n_points,
-        budget=budget,
-        mu=mu,
-        delta=delta,
-        tol=tol,
-        max_iter=max_iter,
-        init=init,
-        n_starts=n_starts,
-        engine=engine,
-        scale=scale,
-        equilibrate=equilibrate,
-        missing=missing,
-        time_budget=time_budget,
-        n_jobs=n_jobs,
-        callback=callback,
-        checkpoint=checkpoint,
-        random_state=random_state,
-    )
-    with open_data(X, missing=missing, weights=weights, power=options.loss.weight_power) as opened:
-        opened.check_options(options)
-        if fixed_components is not None:
-            rows = check_known(fixed_components, opened.data.shape[1], find_names(X))
-            options = replace(options, fixed_components=rows)
-        data = opened.data
-        saved = nullcontext((options, None)) if checkpoint is None else open_checkpoint(options, data)
-        with saved as (options, records):
-            found = search(opened, options, checkpoint=records)
-            try:
-                return found.finish()
-            except KeyboardInterrupt:
-                _warn_of_rising_losses()
-                unscaler = replace(found.unscaler, deadline=-math.inf)
-                path = replace(found.path, complete=False)
-                return replace(found, unscaler=unscaler, path=path).finish()
-
-
 def find_known(opened: OpenedData, options: PathOptions) -> Array | None:
     """The known components in the units of the opened data, as columns."""
     if options.fixed_components is None:
@@ -515,7 +346,8 @@ def find_known(opened: OpenedData, options: PathOptions) -> Array | None:
     return np.asarray(scale_rows(rows.T, 1.0 / opened.scaling.b))
 
 
-def _warn_of_rising_losses() -> None:
+def warn_of_rising_losses() -> None:
+    """Say that the path ended before its losses were made monotone."""
     warn("interrupted: losses may rise with the rank", RuntimeWarning)
 
 
@@ -552,10 +384,10 @@ def _find_spectra(
 
 
 def _make_result(
-    opened: OpenedData, followed: Followed, options: PathOptions, deadline: float, spectra: Spectra | None
+    opened: OpenedData, computed: ComputedPath, options: PathOptions, deadline: float, spectra: Spectra | None
 ) -> SearchResult:
     """The path of X from the solutions of the view, with what was seen there as evidence for a rule."""
-    view, whole, on, walked, sample = followed
+    view, whole, on, walked, sample = computed
     solutions, evidence = walked.solutions(), None
     if spectra is not None:
         _, _, spectrum, whitened, known_drops = spectra
@@ -578,14 +410,14 @@ def _make_result(
             known_drops,
         )  # fmt: skip
     plain, weighted = view, None
-    plateaus = options.loss is FROBENIUS and (options.follows_equilibrated or opened.keeps_rows_remote)
+    plateaus = options.loss is FROBENIUS and (options.uses_equilibrated or opened.keeps_rows_remote)
     if sample is not None:
         solutions = [solution._replace(U=None) for solution in solutions]  # all rows are projected later
     if view.scaling.is_uniform:
         visits = tuple(_in_units_of_X(visit, view) for visit in walked.sorted_visits())
     else:
         plain, visits = prepare_like(view, options), _join_visits(walked, solutions)
-        weighted = None if options.follows_equilibrated else view
+        weighted = None if options.uses_equilibrated else view
     path = RankPath(
         points=(),  # still to be made
         visits=visits,

@@ -74,7 +74,7 @@ class Unscaler:
         """A solution of X' as one of X: balanced, by decreasing energy, in the units of X."""
         if self.sampled:
             return self._project(solution)
-        view, dtype = self.view, roomy(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
+        view, dtype = self.view, choose_dtype(solution.V.dtype, float(np.sqrt(self.view.scaling.unit)))
         U, V = (factor.astype(dtype, copy=False) for factor in (solution.U, solution.V))
         U, V = self.scaling.to_original(U, V)
         if self.scaling.is_uniform:
@@ -151,7 +151,7 @@ class Unscaler:
         return None if view is None else replace(self, view=view, deadline=math.inf)
 
 
-def roomy(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
+def choose_dtype(dtype: np.dtype[np.floating], size: float) -> np.dtype[np.floating]:
     """The type, or double precision where entries of this size do not fit: X may be far larger than 1."""
     safe = float(np.finfo(dtype).max) ** 0.5
     return dtype if 1 / safe < size < safe else np.dtype(np.float64)

@@ -21,6 +21,7 @@ from autonmf.data import (
     is_tall,
     lead,
     reduce_dominant,
+    split_scaling,
     unit_scaling,
     unscale,
 )
@@ -51,8 +52,8 @@ GAIN = 2.0
 ROWS_PER_DIRECTION, LEAST_FRACTION = 64, 1 / 64
 """Rows of a sample: so many for each leading direction, and at least this fraction of all."""
 
-PAYS = 4.0
-"""X must have this many times as many rows as a sample."""
+MIN_ROWS_PER_SAMPLE_ROW = 4.0
+"""A sample is used if X has at least this many times as many rows."""
 
 LEADING, ROUGHLY_LEADING = 1e-9, 1e-7
 """Of ‖X‖²: what the leading direction of a compression may miss of its product with X; the second where one
@@ -223,10 +224,10 @@ def prepare(
     better is left as it is.
     """
     weighted = data if weights is None else weights.apply(data)
-    scaling = unit_scaling(weighted) if options.scale or options.follows_equilibrated else Scaling()
+    scaling = unit_scaling(weighted) if options.scale or options.uses_equilibrated else Scaling()
     scaled = scaling.apply(weighted)
     scaling = scaling if weights is None else weights.then(scaling)
-    if options.follows_equilibrated:
+    if options.uses_equilibrated:
         equal, scaled = _equilibrate(scaled)
         scaling = scaling.then(equal)
     view = _view(data, scaling, scaled, options, known)
@@ -260,7 +261,7 @@ def compress_view(view: View, options: PathOptions, rank: int, rng: np.random.Ge
     if view.compressed is not None or not _compresses(view.scaled, options, rank):
         return view
     compressed = compress(view.scaled, rank, rng)
-    if not options.follows_equilibrated:  # losses of X are those of `prepare_like`
+    if not options.uses_equilibrated:  # losses of X are those of `prepare_like`
         compressed = _with_leading(view.scaled, compressed)
     return replace(view, compressed=compressed)
 
@@ -280,9 +281,9 @@ def _with_leading(data: Data, compressed: Compressed, tolerance: float = LEADING
 
 
 def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
-    """Whether a search from ``rank`` follows its path on a sample of the rows."""
+    """Whether a search from ``rank`` computes its path on a sample of the rows."""
     return (
-        options.follows_equilibrated
+        options.uses_equilibrated
         and options.chosen_engine() == "auto"
         and isinstance(options.init, str)
         and options.checkpoint is None
@@ -296,7 +297,7 @@ def takes_sample(view: View, options: PathOptions, rank: int) -> bool:
 def sample_size(shape: tuple[int, int], directions: int) -> int:
     """How many rows show so many directions; 0 where all rows are not many more."""
     size = max(ROWS_PER_DIRECTION * directions, int(LEAST_FRACTION * shape[0]))
-    return size if PAYS * size <= shape[0] else 0
+    return size if MIN_ROWS_PER_SAMPLE_ROW * size <= shape[0] else 0
 
 
 def prepare_like(view: View, options: PathOptions) -> View:
@@ -396,7 +397,7 @@ def _root(sums: Array) -> Array:
 
 def _copy_single(scaled: Data) -> Data:
     """X' in single precision, in memory of our own; as it is where X is a file."""
-    inner, scaling = (scaled.data, scaled.scaling) if isinstance(scaled, Scaled) else (scaled, Scaling())
+    inner, scaling = split_scaling(scaled)
     return inner.divide(scaling.a, scaling.b, np.float32) if isinstance(inner, Dense | Sparse) else scaled
 
 

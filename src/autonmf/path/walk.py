@@ -90,7 +90,7 @@ class Walker:
     stop: Event = field(default_factory=Event)  # set where one path ends them all
 
     def renew(self, **changes: Any) -> Walker:
-        """The same with some changes, before anything was found."""
+        """A walker with these changes and no results."""
         return replace(self, walked=Walked(), stop=Event(), **changes)
 
     @cached_property
@@ -99,7 +99,7 @@ class Walker:
         return self.view.narrow(self.max_rank)
 
     def without_X(self, opened: OpenedData) -> Walker:
-        """The same later, with data that take the place of X: the view is given them if it needs any."""
+        """A walker for after the fit, with data that take the place of X."""
         view, data = self.view, unscale(opened.data)
         if view.compressed is not None:
             view = replace(view, data=view.compressed, scaled=view.compressed)
@@ -118,11 +118,10 @@ class Walker:
         return self.options.make_grid(lambdas=not later and self.options.loss is FROBENIUS)
 
     def walk_all(self, *, keep_partial: bool) -> Walked:
-        """Walk from every initial point, one after another or in threads; not from one after the time is up.
+        """Walk from every initial point, one after another or in threads; none is begun after the deadline.
 
-        Where the compression is unreliable, nothing that was found is kept.
-        What was found is kept when interrupted, with a warning; threads keep what they were iterating, too.
-        With nothing found, or where nothing is to be kept, KeyboardInterrupt is raised.
+        If the compression is unreliable, nothing is kept. After Ctrl-C what was found is kept, with a
+        warning; with nothing found, or without ``keep_partial``, KeyboardInterrupt is raised.
         """
         walked, n_jobs = self.walked, self.options.n_jobs
         in_turn = n_jobs in (None, 1) or self.n_starts == 1

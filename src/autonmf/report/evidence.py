@@ -186,7 +186,7 @@ def build_answer(
 
 def _list_steps(estimate: RankEstimate, ranks: Sequence[int], *, stability: bool) -> tuple[str, ...]:
     """What to do if the choice is uncertain."""
-    if estimate.confidence is None or estimate.confidence >= UNCERTAIN:
+    if not estimate.is_uncertain:
         return ()
     plausible = [rank for rank in estimate.plausible if rank in ranks]
     several = len(plausible) > 1

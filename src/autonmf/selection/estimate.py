@@ -27,6 +27,11 @@ class RankEstimate:
     confidence: float | None = None  # the rule's probability of `rank`; None where it gives none
     warnings: tuple[str, ...] = field(default=())
 
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether the data do not determine one rank: the confidence is below one half."""
+        return self.confidence is not None and self.confidence < UNCERTAIN
+
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the evidence and return its display; ``options`` are those of `RankDisplay.plot`."""
         from autonmf.plotting import RankDisplay

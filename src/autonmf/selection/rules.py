@@ -114,7 +114,7 @@ def _get_evidence(path: RankPath | Evidence) -> Evidence:
         return path
     if path.evidence is None:
         raise ValueError(
-            'rule="auto" reads the equilibrated X, which this path did not follow: '
+            'rule="auto" reads the equilibrated X, which this path was not computed on: '
             "use rank_path(X, equilibrate=True)"
         )
     return path.evidence

@@ -15,7 +15,7 @@ from autonmf.data.factors import map_rows, norm
 from autonmf.losses import Problem, State
 
 PRECISE_EVERY = 4
-"""Iterations between two losses that have to be precise, which costs as much as an iteration."""
+"""Iterations between two precise losses, which are computed where rounding could decide whether to stop."""
 
 Observer = Callable[[Any, int], bool | None]
 """Called after each iteration with the iterate and its number; True stops the run."""
@@ -106,39 +106,39 @@ def run(
 class Watch:
     """The recent iterates that a `Stopping` criterion compares."""
 
-    def __init__(self, rule: Stopping) -> None:
-        self.rule = rule
-        self.ranks: deque[int] = deque(maxlen=rule.rank_window + 1)
-        self.objectives: deque[float] = deque(maxlen=rule.objective_window + 1)
-        self.iterates: deque[tuple[Any, Array] | None] = deque(maxlen=rule.change_window + 1)
+    def __init__(self, stopping: Stopping) -> None:
+        self.stopping = stopping
+        self.ranks: deque[int] = deque(maxlen=stopping.rank_window + 1)
+        self.objectives: deque[float] = deque(maxlen=stopping.objective_window + 1)
+        self.iterates: deque[tuple[Any, Array] | None] = deque(maxlen=stopping.change_window + 1)
         self.n_seen = 0
         self.losses: deque[MeasuredLoss] = deque(maxlen=2)
-        self.next_loss = rule.min_iter - 1  # the iteration whose loss is looked at next
+        self.next_loss = stopping.min_iter - 1  # the iteration whose loss is looked at next
 
     def check(self, state: Any) -> str | None:
         """Record the next iterate; the criterion that holds, or None."""
-        rule = self.rule
+        stopping = self.stopping
         self.n_seen += 1
-        if rule.progress > 0 and self.n_seen >= self.next_loss:
+        if stopping.progress > 0 and self.n_seen >= self.next_loss:
             self.losses.append(
                 MeasuredLoss(self.n_seen, state.quick_loss, state.loss_error, state.precise_loss)
             )
             if self._has_stalled():
                 return "progress"
             self.next_loss += 1
-        if rule.max_iter <= rule.rank_window:
+        if stopping.max_iter <= stopping.rank_window:
             return None  # no other criterion can hold before the limit: skip the objective
         self.ranks.append(state.rank)
         self.objectives.append(state.objective)
-        compared = (self.n_seen + rule.change_window) % rule.change_every == 0  # only these are kept
+        compared = (self.n_seen + stopping.change_window) % stopping.change_every == 0  # only these are kept
         self.iterates.append((state.U, state.V) if compared else None)
-        if len(self.ranks) <= rule.rank_window or len(set(self.ranks)) > 1:
+        if len(self.ranks) <= stopping.rank_window or len(set(self.ranks)) > 1:
             return None
-        if self._objective_settled():
+        if self._objective_converged():
             return "objective"
-        if self.n_seen % rule.change_every == 0 and self._factors_settled(state):
+        if self.n_seen % stopping.change_every == 0 and self._factors_converged(state):
             return "change"
-        if rule.tol_gradient and state.projected_gradient_norm <= rule.tol_gradient:
+        if stopping.tol_gradient and state.projected_gradient_norm <= stopping.tol_gradient:
             return "gradient"
         return None
 
@@ -147,32 +147,32 @@ class Watch:
 
         Rounding must not decide this, or the path would depend on the chunks and the kernels.
         """
-        if len(self.losses) < 2 or self.n_seen < self.rule.min_iter:
+        if len(self.losses) < 2 or self.n_seen < self.stopping.min_iter:
             return False
         before, now = self.losses
-        needed = 1.0 + self.rule.progress * (now.iteration - before.iteration)
+        needed = 1.0 + self.stopping.progress * (now.iteration - before.iteration)
         surplus = before.quick - needed * now.quick
         if abs(surplus) <= now.error:
             self.next_loss += PRECISE_EVERY - 1
             surplus = before.precise.value - needed * now.precise.value
         return surplus <= 0.0
 
-    def _objective_settled(self) -> bool:
-        if len(self.objectives) <= self.rule.objective_window:
+    def _objective_converged(self) -> bool:
+        if len(self.objectives) <= self.stopping.objective_window:
             return False
         then, now = self.objectives[0], self.objectives[-1]
-        return abs(now - then) <= self.rule.tol * max(1.0, abs(now))
+        return abs(now - then) <= self.stopping.tol * max(1.0, abs(now))
 
-    def _factors_settled(self, state: State) -> bool:
+    def _factors_converged(self, state: State) -> bool:
         before = self.iterates[0]
-        if before is None or len(self.iterates) <= self.rule.change_window:
+        if before is None or len(self.iterates) <= self.stopping.change_window:
             return False
         U, V = before
         if U.shape != state.U.shape:
             return False
         change = np.hypot(norm(map_rows(np.subtract, state.U, U)), np.linalg.norm(state.V - V))
         size = np.hypot(norm(state.U), np.linalg.norm(state.V))
-        return bool(change <= self.rule.tol * max(1.0, float(size)))
+        return bool(change <= self.stopping.tol * max(1.0, float(size)))
 
 
 class MeasuredLoss(NamedTuple):
