@@ -21,6 +21,7 @@ from scipy.linalg import eigh
 
 from autonmf._threads import one_pool
 from autonmf._types import Array, Seed, as_generator, check_parameters
+from autonmf._warnings import warn
 from autonmf.data import OpenedData, as_data, refuse_non_matrix
 from autonmf.data.validation import check_scale, float_type
 from autonmf.fit import factorise
@@ -177,6 +178,9 @@ def unmix(X: Any, rank: int | None = None, init: Any = None, random_state: Seed 
         order = np.argsort(-abundances.mean(axis=0), kind="stable")
         endmembers, abundances = endmembers[order], abundances[:, order]
         misfit = _relative_misfit(X, endmembers, abundances)
+    n, m = X.shape
+    if m > n > 1:
+        warn(f"X has {m} bands and only {n} pixels: if its rows are bands, pass X.T")
     return Unmixing(endmembers, abundances, misfit)
 
 

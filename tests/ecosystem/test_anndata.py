@@ -271,4 +271,4 @@ def test_the_warning_of_an_uncertain_rank_leads_somewhere() -> None:
     (one,) = caught
     assert one.filename == __file__
     assert "uns['found'] has the evidence" in str(one.message)
-    assert "AutoNMF().fit(adata.X).path_.tree()" in str(one.message)
+    assert "fit AutoNMF with the same parameters to the same matrix" in str(one.message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.decomposition import NMF
+from sklearn.exceptions import ConvergenceWarning
 
 from autonmf import AutoNMF, RankPath, rank_path
 from autonmf.data import as_data
@@ -278,3 +280,19 @@ def test_a_fit_that_is_interrupted_there_raises(monkeypatch: pytest.MonkeyPatch)
     for rule in ("auto", "marginal"):
         with pytest.raises(KeyboardInterrupt):
             AutoNMF(rule=rule, random_state=0).fit(NOISE)
+
+
+def test_losses_of_all_ranks_compare() -> None:
+    """Solutions of the equilibrated X, scaled back, are about as good as those of the fallback."""
+    rng = np.random.default_rng(0)
+    sizes = 10.0 ** rng.normal(0.0, 0.7, (150, 1)), 10.0 ** rng.normal(0.0, 0.7, (1, 60))
+    means = sizes[0] * (rng.gamma(0.3, 1, (150, 12)) @ rng.gamma(0.3, 1, (12, 60))) * sizes[1]
+    X = rng.poisson(means).astype(float)
+    X = X[X.any(axis=1)][:, X.any(axis=0)]
+    for point in AutoNMF(max_rank=20, random_state=0).fit(X).path_.points[1:]:
+        few = NMF(point.rank, init="custom", max_iter=3, tol=0, random_state=0)
+        U, V = (np.ascontiguousarray(factor, dtype=float) for factor in (point.U, point.V.T))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            few.fit_transform(X, W=U, H=V)
+        assert point.loss <= 1.2 * 0.5 * few.reconstruction_err_**2

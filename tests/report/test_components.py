@@ -200,7 +200,8 @@ def test_kind_follows_from_what_is_given(options: dict, kind: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"image_shape": (3, 2)}, r"image_shape \(3, 2\) does not match the 4 features"),
-     ({"map_shape": (2, 2)}, r"map_shape \(2, 2\) does not match the 6 samples"),
+     ({"map_shape": (2, 4)}, r"map_shape \(2, 4\) does not match the 6 samples"),
+     ({"map_shape": (2, 2)}, r"matches the 4 columns of X, not its 6 rows: pass the transpose"),
      ({"kind": "image"}, "images need image_shape"), ({"kind": "movie"}, "unknown kind 'movie'"),
      ({"order": "A"}, "order must be"), ({"n_top": 0}, "n_top must be at least 1"),
      ({"wavelengths": [1, 2]}, "pass one value per feature"), ({"wavelengths": [1, 2, 3, np.nan]}, "finite"),

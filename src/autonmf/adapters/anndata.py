@@ -150,8 +150,9 @@ def _warn_if_uncertain(model: AutoNMF, key: str) -> None:
     if estimate is not None and estimate.is_uncertain:
         warn(
             f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: "
-            f"{'; '.join(estimate.warnings)}; uns[{key!r}] has the evidence, and n_components= takes another "
-            "rank; AutoNMF().fit(adata.X).path_.tree() shows which component splits at each rank",
+            f"{'; '.join(estimate.warnings)}. uns[{key!r}] has the evidence. Pass n_components= for another "
+            "rank. To see which component splits at each rank, fit AutoNMF with the same parameters to the "
+            "same matrix and call path_.tree()",
             UncertainRankWarning,
         )
 

@@ -122,9 +122,10 @@ def _details(found: Factorisation, folder: Path | None, earlier: list[str], leve
     yield f"relative loss {found.relative_loss:.3g}, {found.n_iter} iterations, {found.seconds:.1f} s"
     others = [rank for rank in found.estimate.plausible if rank != found.rank] if found.estimate else []
     if others:
-        from autonmf.selection.automatic import format_intervals
+        from autonmf.path import format_intervals
 
-        yield f"also plausible: rank {format_intervals(others)}"
+        ranks = "rank" if len(others) == 1 else "ranks"
+        yield f"also plausible: {ranks} {format_intervals(others)}"
     if is_uncertain(found):
         yield f"The data do not determine one rank; for a tree of these levels: {levels}"
     if folder is None:

@@ -98,7 +98,7 @@ that is larger than their root mean square, about one third."""
 TIES = 0.5
 """The part of the positive entries that may be the same number: small counts are mostly ones."""
 
-UNDERSTATED = 1.0
+UNDERSTATED = 0.8
 """Noise was clipped only if positive entries exceed its estimate, which clipping lowers, by this factor."""
 
 COPIED, COPIED_DOUBLE = 1 << 24, 1 << 20

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
 
 from autonmf.io.table import ReadError, Table
 
@@ -42,9 +43,11 @@ _WITH_VARIABLES = (".npz", ".mat", ".h5ad", ".h5", ".hdf5", ".zarr")
 EXTENSIONS = (*(name for name in _READERS if name != _FOLDER), *(f"{name}.gz" for name in _GZIPPED))
 """The extensions that `read_matrix` knows."""
 
+_ZIP = b"PK\x03\x04"
+
 _MAGIC = (
     (b"\x93NUMPY", "a NumPy array", (".npy",)),
-    (b"PK\x03\x04", "a zip archive", (".npz",)),
+    (_ZIP, "a zip archive", (".npz",)),
     (b"\x1f\x8b", "a gzip file", (".gz",)),
     (b"%%MatrixMarket", "a Matrix Market file", (".mtx",)),
     (b"MATLAB 5.0 MAT-file", "a MATLAB file", (".mat",)),
@@ -172,6 +175,15 @@ def _find_extension(file: Path) -> str:
     raise ReadError(f"{file} is of an unknown kind: its extension must be one of {', '.join(EXTENSIONS)}")
 
 
+def _is_spreadsheet(file: Path) -> bool:
+    """Whether a zip archive is a file of Excel under another name."""
+    try:
+        with ZipFile(file) as archive:
+            return "[Content_Types].xml" in archive.namelist()
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
 def _check_start(file: Path, extension: str) -> None:
     """Refuse a file that cannot be opened, is empty, or has the first bytes of another kind."""
     try:
@@ -183,7 +195,7 @@ def _check_start(file: Path, extension: str) -> None:
         raise ReadError(f"cannot open {file}: {error.strerror or error}") from error
     if not start:
         raise ReadError(f"{file} is empty (0 bytes)")
-    if start[30:].startswith(b"[Content_Types].xml"):  # the first entry of Office files
+    if start.startswith(_ZIP) and _is_spreadsheet(file):
         raise ReadError(f"{file} is {_ELSEWHERE['.xlsx']}")
     for magic, kind, extensions in _MAGIC:
         if start.startswith(magic) and extension not in extensions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -64,9 +65,27 @@ class Evidence:
     known_drops: Array = field(default_factory=partial(np.zeros, 0))  # drops of the known components in Y
 
 
+def format_intervals(ranks: Sequence[int]) -> str:
+    """Ranks as intervals.
+
+    >>> format_intervals([1, 2, 4, 5, 6, 9])
+    '1, 2, 4 to 6 and 9'
+    """
+    parts: list[list[int]] = []
+    for rank in sorted(ranks):
+        if parts and rank == parts[-1][-1] + 1:
+            parts[-1].append(rank)
+        else:
+            parts.append([rank])
+    words: list[str] = []
+    for part in parts:
+        words += [f"{part[0]} to {part[-1]}"] if len(part) > 2 else map(str, part)
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def not_visited(rank: Any, ranks: list[int]) -> ValueError:
     """The error for a rank that is not on a path."""
-    return ValueError(f"rank {rank!r} is not on this path; it visited {', '.join(map(str, ranks))}")
+    return ValueError(f"rank {rank!r} is not on this path; it visited {format_intervals(ranks)}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,7 +148,8 @@ class SearchResult:
     def _make_monotone(self) -> RankPath:
         """With the greedy fallback where losses would rise; the best visits of such ranks say so."""
         replaced = set()
-        self.with_points()
+        for index in reversed(range(len(self.solutions))):
+            self.solutions[index] = self.unscaler.improve(self._to_point(index))
         points = map(self._to_point, range(len(self.solutions)))
         for index, point in enumerate(self.unscaler.make_monotone(points)):
             if point is not self.solutions[index]:

@@ -3,7 +3,7 @@
 With small budgets, or after scaling back from the equilibrated matrix, a solution may have a larger loss than
 one with fewer components, or than the best one of rank one. It is then replaced by the greedy fallback: the
 solution of a smaller rank plus components that are added one at a time, each of which lowers the loss, with a
-few iterations after each.
+few iterations after each. The other ranks get as many, so that the losses of all ranks compare.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Scaling
-from autonmf.data.factors import as_factor, persist, scale_rows
+from autonmf.data.factors import RemoteFactor, as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
 from autonmf.model.components import balance, column_norms
 from autonmf.path.grids import CROSSING, end_of_plateau
@@ -51,6 +51,20 @@ class Unscaler:
         if solution.rank == max(n_fixed, 1) and (n_fixed or not self.scaling.is_uniform):
             return self._to_point_like(point, *self.view.smallest)
         return self._no_worse_than(None, point)
+
+    def improve(self, point: PathPoint) -> PathPoint:
+        """A point that was scaled back after a few iterations on X in its own units, as the fallback makes.
+
+        The rows of a sampled path are fitted to X already, and on workers each iteration is a round.
+        """
+        exact = self.scaling.is_uniform or self.sampled or isinstance(point.U, RemoteFactor)
+        if exact or point.rank <= max(self.view.n_fixed, 1) or time.monotonic() > self.deadline:
+            return point
+        state = self._iterate(self._start(point.U, point.V))
+        if state.rank != point.rank:
+            return point
+        improved = self._to_point_like(point, state.U, state.V, self.view.measure(state))
+        return improved if self._objective(improved) < self._objective(point) else point
 
     def make_monotone(self, points: Iterable[PathPoint]) -> Iterator[PathPoint]:
         """Replace points whose loss is larger than that of a smaller rank by the fallback."""
@@ -119,24 +133,31 @@ class Unscaler:
 
         If no component lowers the loss, the strongest one is split into equal parts.
         """
-        view, solver = self.view, Hals() if self.view.loss is FROBENIUS else CountDescent()
-        U, V = view.smallest[:2] if before is None else view.scaling.to_scaled(before.U, before.V)
-        U, V = view.fix(*(as_factor(factor, view.matrix.dtype, keep=False) for factor in (U, V)))
-        problem = view.pose(mu=self.mu)
-        if view.compressed is None:
-            state = problem.start(U, V).balance()
-        else:  # on workers the product with it in double precision is known from the loss
-            state = problem.start(U, V, view.compressed.left(U).astype(view.matrix.dtype)).balance()
-        del U, V
+        state = self._start(before.U, before.V) if before else self._start()
         while state.rank < rank:
-            grown = state.grow()
-            for _ in range(min(FALLBACK_STEPS, solver.budget(grown.rank).fewest)):
-                grown = solver.step(grown)
-            grown = grown.balance().compact()
+            grown = self._iterate(state.grow())
             if grown.rank <= state.rank:  # it vanishes: only rounding errors are left
                 break
             state = grown
         return state if state.rank == rank else state.split(rank)
+
+    def _start(self, *factors: Any) -> Any:
+        """The state at factors of X, by default at those of the smallest rank."""
+        view = self.view
+        U, V = view.scaling.to_scaled(*factors) if factors else view.smallest[:2]
+        U, V = view.fix(*(as_factor(factor, view.matrix.dtype, keep=False) for factor in (U, V)))
+        problem = view.pose(mu=self.mu)
+        if view.compressed is None:
+            return problem.start(U, V).balance()
+        # on workers the product with it in double precision is known from the loss
+        return problem.start(U, V, view.compressed.left(U).astype(view.matrix.dtype)).balance()
+
+    def _iterate(self, state: Any) -> Any:
+        """A few iterations; fewer at high ranks."""
+        solver = Hals() if self.view.loss is FROBENIUS else CountDescent()
+        for _ in range(min(FALLBACK_STEPS, solver.budget(state.rank).fewest)):
+            state = solver.step(state)
+        return state.balance().compact()
 
     def _to_point_like(self, point: PathPoint, U: Any, V: Any, loss: float) -> PathPoint:
         """Factors of the view and their loss in place of a point, in the same precision."""

@@ -97,6 +97,11 @@ def choose_presentation(
     elif chosen == "image":
         raise ValueError("images need image_shape=(rows, columns)")
     if map_shape is not None:
+        if np.prod(map_shape) == m != n:
+            raise ValueError(
+                f"map_shape {tuple(map_shape)} matches the {m} columns of X, not its {n} rows: pass the "
+                "transpose of X, because samples belong in rows"
+            )
         check_shape(map_shape, n, "map_shape", "samples")
     axis, label = np.arange(1.0, m + 1.0), "feature"
     if wavelengths is not None:

@@ -10,11 +10,11 @@ import numpy as np
 from autonmf._types import Array
 from autonmf.data.noise import NOISE_LIMIT
 from autonmf.fit import COUNTS, describe_unused
+from autonmf.path import format_intervals
 from autonmf.plotting.evidence import column, default_columns, numeric_columns
 from autonmf.report.result import Result
 from autonmf.report.wording import count, percent, percents, plain
 from autonmf.selection import UNCERTAIN, RankEstimate
-from autonmf.selection.automatic import format_intervals
 from autonmf.selection.features import format_number
 
 PANELS = ("probability", "noise_ratio", "drop", "drop_ratio")
@@ -108,7 +108,9 @@ def build_evidence(result: Result) -> Evidence:
         table = {"rank": result.path.ranks, "loss": result.path.relative_losses}
     else:
         table = estimate.evidence
-        if estimate.confidence is not None and "probability" in table:  # none is above the confidence
+        if estimate.confidence is None:  # there was one rank only, or the rule gives none
+            table = {name: values for name, values in table.items() if name != "probability"}
+        elif "probability" in table:  # none is above the confidence
             table = table | {"probability": np.minimum(table["probability"], estimate.confidence)}
     names = numeric_columns(table)
     drawn = default_columns({name: table[name] for name in names})
@@ -138,6 +140,8 @@ def describe_rank(evidence: Evidence, rank: int) -> str:
         times = "far more than" if drop_ratio >= 1e4 else f"{plain(drop_ratio)} times as much as"
         times = "as much as" if 0.95 < drop_ratio < 1.05 else times
         parts.append(f"Component {rank} lowers the loss {times} the next one.")
+    if noise_ratio is not None and len(evidence.ranks) == 1:
+        return " ".join(parts) or "Only one rank was tried."
     if noise_ratio is not None and noise_ratio <= 1.0:
         leave = "leaves" if rank == 1 else "leave"
         parts.append(f"What {count(rank, 'component')} {leave} looks like noise.")
@@ -176,7 +180,7 @@ def build_answer(
         why,
         fit,
         definitions=" ".join(text for term, text in definitions.items() if term in estimate.why),
-        confidence=_describe_confidence(estimate, candidates),
+        confidence=_describe_confidence(estimate, candidates, evidence),
         candidates=candidates,
         warnings=tuple(_as_sentence(text) for text in estimate.warnings if text != COUNTS),
         steps=_list_steps(estimate, ranks, stability=result.stability is not None),
@@ -210,10 +214,14 @@ def _describe_fit(unexplained: Mapping[int, float], rank: int, beta_loss: str) -
     return f"{LOSS_WORDS[beta_loss]['fit']}: {', '.join(parts)}."
 
 
-def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ...]) -> str:
+def _describe_confidence(
+    estimate: RankEstimate, candidates: tuple[Candidate, ...], evidence: Evidence
+) -> str:
     if estimate.confidence is None:
         others = [rank for rank in estimate.plausible if rank != estimate.rank]
         also = f" Also plausible: {format_intervals(others)}." if others else ""
+        if len(evidence.ranks) == 1:
+            return "Only one rank was tried, so that nothing was chosen."
         return f"The rule “{estimate.rule}” gives no probability.{also}"
     confidence = estimate.confidence
     words = (
@@ -235,6 +243,8 @@ def _describe_confidence(estimate: RankEstimate, candidates: tuple[Candidate, ..
 
 def _find_candidates(estimate: RankEstimate, evidence: Evidence) -> tuple[Candidate, ...]:
     probabilities = evidence.column("probability")
+    if len(evidence.ranks) == 1:
+        return ()
     if probabilities is None:
         return tuple(Candidate(rank, None, "plausible") for rank in estimate.plausible[:MAX_CANDIDATES])
     found = zip(evidence.ranks, probabilities.values, probabilities.words, strict=True)

@@ -30,6 +30,9 @@ WIDE = 4.0
 CLIPPED = 0.01
 """Fraction of entries equal to the maximum that suggests saturation."""
 
+MIN_CLIPPED = 3
+"""Number of such entries up to which that may be chance."""
+
 FEW = 10
 """Number of rows or columns below which the choice of the rank is weak."""
 
@@ -123,7 +126,8 @@ def _find_problems(s: Statistics, beta_loss: str) -> Iterator[Finding]:
     if min(s.shape) < FEW:
         yield Finding(
             "warning",
-            f"There are only {count(min(s.shape), 'row' if s.shape[0] <= s.shape[1] else 'column')}.",
+            f"There {'is' if min(s.shape) == 1 else 'are'} only "
+            f"{count(min(s.shape), 'row' if s.shape[0] <= s.shape[1] else 'column')}.",
             "Treat the estimated rank with caution.",
         )
 
@@ -157,7 +161,8 @@ def _check_scale(s: Statistics) -> Iterator[Finding]:
 
 
 def _check_clipping(s: Statistics) -> Iterator[Finding]:
-    if not s.integers and not s.binary and s.at_largest > CLIPPED * (s.size - s.zeros):
+    few = max(MIN_CLIPPED, CLIPPED * (s.size - s.zeros))
+    if not s.integers and not s.binary and s.at_largest > few:
         yield Finding(
             "warning",
             f"{count(s.at_largest, 'entry', 'entries')} have the largest value, {plain(s.largest)}, so the "
@@ -217,7 +222,7 @@ class Statistics:
     @property
     def binary(self) -> bool:
         """Whether the entries are zero and one other value."""
-        return self.smallest == self.largest
+        return self.smallest == self.largest and self.zeros > 0
 
 
 def compute_statistics(data: Data) -> Statistics:

@@ -14,13 +14,11 @@ ratio of the weakest one that is in X, and the rule chooses how many components 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from autonmf._types import Array
 from autonmf.data.noise import NOISE_LIMIT
-from autonmf.path import Evidence
+from autonmf.path import Evidence, format_intervals
 from autonmf.selection.estimate import UNCERTAIN, RankEstimate
 from autonmf.selection.features import (
     MAX_DROP_RATIO,
@@ -201,21 +199,3 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
     if not evidence.complete:
         found.append("the path is incomplete")
     return found
-
-
-def format_intervals(ranks: Sequence[int]) -> str:
-    """Ranks as intervals.
-
-    >>> format_intervals([1, 2, 4, 5, 6, 9])
-    '1, 2, 4 to 6 and 9'
-    """
-    parts: list[list[int]] = []
-    for rank in sorted(ranks):
-        if parts and rank == parts[-1][-1] + 1:
-            parts[-1].append(rank)
-        else:
-            parts.append([rank])
-    words: list[str] = []
-    for part in parts:
-        words += [f"{part[0]} to {part[-1]}"] if len(part) > 2 else map(str, part)
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
