@@ -29,7 +29,6 @@ extensions = [
     "field_comments",
     "names",
     "outside",
-    "rest",
 ]
 exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
