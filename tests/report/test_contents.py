@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from autonmf import AutoNMF, RankEstimate, UncertainRankWarning
+from autonmf.datasets import make_low_rank
 from autonmf.plotting.presentation import choose_presentation
 from autonmf.report.components import FULL, Detail
 from autonmf.report.contents import build_contents, compact, compute_fits, fill_space
@@ -306,10 +307,16 @@ def test_one_loss_in_all_sentences(fitted: AutoNMF, low_rank: np.ndarray) -> Non
             3,
             4,
         )
-    polished = fitted.reconstruction_err_**2 / np.sum(low_rank**2)
+
+
+def test_how_much_the_polish_gains() -> None:
+    X = make_low_rank(60, 40, rank=3, random_state=0)[0] * np.logspace(0, 2, 40)
+    model = AutoNMF(max_rank=8, random_state=0).fit(X)
+    found = contents(model, X)
+    polished = model.reconstruction_err_**2 / np.sum(X**2)
     assert [view["rank"] for view in found.views if view["polish_words"]] == [3]
-    assert found.views[2]["polish_words"].startswith("from 0.")
-    assert f"{100 * polished:.1f}" in found.views[2]["polish_words"]
+    words = found.views[2]["polish_words"]
+    assert words == f"from {percent(model.path_.relative_losses[2])} to {percent(polished)}"
 
 
 def test_counts_with_the_loss_of_counts() -> None:
