@@ -213,3 +213,19 @@ def test_precision_order_and_permission(dtype: type) -> None:
     found = whitened(X)
     assert found.clipped
     assert found.count_above() == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_counts_with_clipped_noise_of_the_instrument(seed: int) -> None:
+    """Poisson noise in the peaks makes the noise of the empty places look larger than it is."""
+    rng = np.random.default_rng(100 + seed)
+    places, n_components = np.arange(250), 4
+    centres = np.linspace(30, 220, n_components) + rng.uniform(-10, 10, n_components)
+    peaks = np.exp(-0.5 * ((places[:, None] - centres) / 9) ** 2)
+    spectra = rng.gamma(0.6, 1.0, (n_components, 110)) * (rng.random((n_components, 110)) < 0.25)
+    means = peaks @ spectra
+    means *= 600 / means.max()
+    X = np.maximum(rng.poisson(means) + 2.0 * rng.normal(size=means.shape), 0.0)
+    found = whitened(X)
+    assert found.clipped
+    assert found.count_above() == n_components

@@ -362,3 +362,20 @@ def test_a_component_of_few_rows_is_not_hidden_by_their_scales(transposed: bool)
         strong = 3.0 * rng.gamma(2.0, 0.5, (n, 2)) @ rng.gamma(0.5, 2.0, (2, m))
         X = strong + rare + rng.normal(size=(n, m)) + 10.0
         assert whitened(X.T if transposed else X).count_above(NOISE_LIMIT) == 4
+
+
+def with_outliers(seed: int, count: int, transposed: bool = False) -> Matrix:
+    """Three components and white noise on an offset, with outliers in single entries."""
+    rng = np.random.default_rng(seed)
+    n, m = 240, 150
+    X = 10.0 + rng.gamma(1.0, 1.0, (n, 3)) @ rng.gamma(1.0, 1.0, (3, m)) + rng.normal(size=(n, m))
+    X[rng.choice(n, count, replace=False), rng.choice(m, count, replace=False)] += rng.uniform(60, 200, count)
+    return X.T if transposed else X
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_outliers_make_the_count_doubtful(transposed: bool) -> None:
+    """A single entry far above the noise is a direction, and perhaps no component."""
+    assert not any(whitened(with_outliers(seed, 0, transposed)).doubtful for seed in range(4))
+    found = [whitened(with_outliers(seed, 6, transposed)).doubtful for seed in range(4)]
+    assert sum(found) >= 3, "outliers of similar size share their directions, and may look like a component"

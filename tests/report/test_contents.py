@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 from autonmf import AutoNMF, RankEstimate, UncertainRankWarning
-from autonmf.datasets import make_low_rank
 from autonmf.plotting.presentation import choose_presentation
 from autonmf.report.components import FULL, Detail
 from autonmf.report.contents import build_contents, compact, compute_fits, fill_space
 from autonmf.report.evidence import build_answer, build_evidence, describe_rank
 from autonmf.report.result import Factors, Result, recipe_from_model
 from autonmf.report.samples import MAX_SHOWN, Samples, pack_tables
-from autonmf.report.wording import percent, plain
+from autonmf.report.wording import percent, percents, plain
 from autonmf.selection.features import format_number
 
 
@@ -310,13 +309,17 @@ def test_one_loss_in_all_sentences(fitted: AutoNMF, low_rank: np.ndarray) -> Non
 
 
 def test_how_much_the_polish_gains() -> None:
-    X = make_low_rank(60, 40, rank=3, random_state=0)[0] * np.logspace(0, 2, 40)
-    model = AutoNMF(max_rank=8, random_state=0).fit(X)
+    rng = np.random.default_rng(1)
+    rows, columns = (10.0 ** rng.normal(0.0, 0.7, shape) for shape in ((150, 1), (1, 60)))
+    X = rng.poisson(rows * (rng.gamma(0.3, 1, (150, 5)) @ rng.gamma(0.3, 1, (5, 60))) * columns).astype(float)
+    with pytest.warns(UncertainRankWarning):
+        model = AutoNMF(max_rank=8, random_state=0).fit(X)
+    rank = model.n_components_
     found = contents(model, X)
     polished = model.reconstruction_err_**2 / np.sum(X**2)
-    assert [view["rank"] for view in found.views if view["polish_words"]] == [3]
-    words = found.views[2]["polish_words"]
-    assert words == f"from {percent(model.path_.relative_losses[2])} to {percent(polished)}"
+    assert [view["rank"] for view in found.views if view["polish_words"]] == [rank]
+    words = found.views[rank - 1]["polish_words"]
+    assert words == "from {} to {}".format(*percents([model.path_.relative_losses[rank - 1], polished]))
 
 
 def test_counts_with_the_loss_of_counts() -> None:

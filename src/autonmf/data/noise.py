@@ -73,6 +73,9 @@ FAR_ABOVE = 2.0
 HIDING = 0.7
 """A direction may be hidden by the scales of rows or columns that would fall to this fraction without it."""
 
+CONCENTRATED = 0.25
+"""Sums of the fourth powers of both singular vectors of a direction from which it is one entry, or a few."""
+
 SINKHORN_ROUNDS = 10
 """Iterations for the scales of counts; each brings them closer by a factor."""
 
@@ -121,7 +124,7 @@ class WhitenedSpectrum(NamedTuple):
     shape: tuple[int, int]  # without rows and columns of zeros
     squares: Array  # as fractions of ‖Z‖²
     clipped: bool = False  # whether noise had been clipped at zero, which was undone
-    hidden: bool = False  # whether one more direction may be signal: it is above the edge with other scales
+    doubtful: bool = False  # whether one more direction may be signal, or one above the edge an outlier
 
     @property
     def ratios(self) -> Array:
@@ -205,6 +208,8 @@ def _find_noise(data: Data, start: _Whitened, b: Array | None = None) -> _Whiten
             found = _whiten(unclipped, again, -1, LIMITS[1:])
             found = found._replace(spectrum=found.spectrum._replace(clipped=True))
         found = _find_localized(data if unclipped is None else unclipped, start, found, b)
+        if found.has_single():
+            found = found._replace(spectrum=found.spectrum._replace(doubtful=True))
         if found.spectrum.count_above() + OVERSAMPLE <= width:
             break
     return found
@@ -222,11 +227,11 @@ def _find_localized(data: Data, start: _Whitened, found: _Whitened, b: Array | N
             return found
         scaling, V = _rescale(start, count + 1, b)
         other = _measure(data, scaling, V[:, : found.V.shape[1]])
-        hidden = other.spectrum.count_above(NOISE_LIMIT) > count
+        doubtful = other.spectrum.count_above(NOISE_LIMIT) > count
         if other.spectrum.adds_one(count):
             other = _whiten(data, other, -1, LIMITS[3:])
         if not other.spectrum.adds_one(count):
-            return found._replace(spectrum=found.spectrum._replace(hidden=hidden))
+            return found._replace(spectrum=found.spectrum._replace(doubtful=doubtful))
         found = other._replace(spectrum=other.spectrum._replace(clipped=found.spectrum.clipped))
 
 
@@ -411,6 +416,17 @@ class _Whitened(NamedTuple):
             return True
         return bool(sum_rows(_count_smaller, self.row_variances(count + 1, _two_variances), limit))
 
+    def has_single(self) -> bool:
+        """Whether a direction above the edge is hardly more than one entry: noise with outliers has some."""
+        count = self.spectrum.count_above()
+        columns = self.V[:, :count] / np.linalg.norm(self.V[:, :count], axis=0)
+        alone = np.flatnonzero((columns**4).sum(axis=0) > CONCENTRATED)
+        if not alone.size or self.is_exact(1.0):
+            return False
+        values = np.sqrt(self.spectrum.squares[alone] * self.energy)
+        U = self.Z.right(as_factor(columns[:, alone] / values, self.Z.dtype))
+        return bool((sum_rows(_fourth_powers, U) > CONCENTRATED).any())
+
     def _rotate(self, count: int) -> Any:
         """The first columns of U; None where it is not kept."""
         if self.U is None:
@@ -469,6 +485,10 @@ def _change(old: Scaling, new: Scaling) -> float:
     return float(
         max(np.sqrt(sum_rows(_squared_change, after, before) / after.shape[0]) for before, after in pairs)
     )
+
+
+def _fourth_powers(factor: Array) -> Array:
+    return np.asarray((factor.astype(np.float64) ** 4).sum(axis=0))
 
 
 def _count_smaller(variances: Array, limit: float) -> int:

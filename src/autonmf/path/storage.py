@@ -161,7 +161,7 @@ def _describe_evidence(evidence: Evidence) -> dict[str, Any]:
             "shape": whitened.shape,
             "squares": whitened.squares.tolist(),
             "clipped": whitened.clipped,
-            "hidden": whitened.hidden,
+            "doubtful": whitened.doubtful,
         },
         "complete": evidence.complete,
         "all_known": evidence.all_known,
@@ -180,11 +180,11 @@ def _read_evidence(fields: Any, shape: tuple[int, int]) -> Evidence | None:
     n, m = (check_count(side, 0) for side in check_kind(whitened["shape"], list))
     squares = read_column(whitened["squares"], finite=True)
     clipped = check_kind(whitened["clipped"], bool)
-    hidden = check_kind(whitened.get("hidden", False), bool)  # paths of earlier versions do not have it
+    doubtful = check_kind(whitened.get("doubtful", False), bool)  # earlier versions do not have it
     return Evidence(
         shape,
         **columns,
-        whitened=WhitenedSpectrum((n, m), squares, clipped, hidden),
+        whitened=WhitenedSpectrum((n, m), squares, clipped, doubtful),
         complete=check_kind(fields["complete"], bool),
         all_known=check_kind(fields["all_known"], bool),
         n_known=check_count(fields.get("n_known", 0), 0),

@@ -39,7 +39,8 @@ MAX_CONFIDENCE = 0.99
 
 MAX_UNEXPLAINED_CONFIDENCE = 0.85
 """The same if a component may be missing, since the next direction is above the noise edge or may be hidden;
-and if the last component lies beyond the directions above the edge: it may stand for a poor local minimum."""
+if a direction above it may be an outlier, hardly more than one entry of X; and if the last component lies
+beyond the directions above the edge: it may stand for a poor local minimum."""
 
 PLAUSIBLE_FRACTION = 1 / 3
 """The plausible ranks have at least this fraction of the chosen one's probability."""
@@ -102,7 +103,7 @@ def probabilities_of(scores: Array, visited: Array) -> Array:
 def largest_confidences(features: Features) -> Array:
     """The largest confidence that each rank may have."""
     count = np.arange(1, len(features.rank) + 1)
-    explained = (features.noise_ratio <= 1.0) & (count <= max(features.n_above, 1)) & (not features.hidden)
+    explained = (features.noise_ratio <= 1.0) & (count <= max(features.n_above, 1)) & (not features.doubtful)
     return np.where(explained, MAX_CONFIDENCE, MAX_UNEXPLAINED_CONFIDENCE)
 
 

@@ -77,7 +77,7 @@ class Features(NamedTuple):
     noise_ratio_before: Array
     fall: Array
     n_above: int  # the directions above noise count as so many components, known ones as one
-    hidden: bool  # whether one more may be hidden
+    doubtful: bool  # whether one more may be hidden, or one may be an outlier
     n_known: int = 0
 
 
@@ -107,7 +107,7 @@ def compute_features(evidence: Evidence) -> Features:
         noise_ratio_before=before,
         fall=_falls(before, after),
         n_above=evidence.whitened.count_above() + (evidence.n_known > 0),
-        hidden=evidence.whitened.hidden,
+        doubtful=evidence.whitened.doubtful,
         n_known=evidence.n_known,
     )
 
