@@ -172,12 +172,12 @@ def test_at_rank_with_data(low_rank: np.ndarray, model: AutoNMF) -> None:
     assert_allclose(
         polished.reconstruction_err_, np.linalg.norm(low_rank - W @ polished.components_), rtol=1e-12
     )
-    assert_allclose(model.at_rank(3, low_rank).components_, model.components_, rtol=1e-12)
+    assert_allclose(model.at_rank(3, low_rank).components_, model.components_, rtol=1e-6, atol=1e-8)
     assert pickle.dumps(model) == before, "the estimator itself has changed"
 
 
 def test_at_rank_errors(low_rank: np.ndarray, model: AutoNMF) -> None:
-    with pytest.raises(ValueError, match="rank 9 is not on this path; it visited 1, 2, 3"):
+    with pytest.raises(ValueError, match="rank 9 is not on this path; it visited 1 to 8"):
         model.at_rank(9)
     with pytest.raises(ValueError, match="39 features"):
         model.at_rank(2, low_rank[:, 1:])

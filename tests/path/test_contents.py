@@ -117,7 +117,7 @@ def test_rank_one_is_the_best_there_is(solver: str, rng: np.random.Generator) ->
 
 def test_at_rank_lists_the_ranks(path: RankPath) -> None:
     assert path.at_rank(3) is path.points[2]
-    with pytest.raises(ValueError, match=r"rank 9 is not on this path.* 1, 2, 3, 4, 5, 6, 7, 8"):
+    with pytest.raises(ValueError, match=r"rank 9 is not on this path; it visited 1 to 8"):
         path.at_rank(9)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from autonmf._types import Array
 from autonmf.data import Scaling
-from autonmf.data.factors import RemoteFactor, as_factor, persist, scale_rows
+from autonmf.data.factors import as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
 from autonmf.model.components import balance, column_norms
 from autonmf.path.grids import CROSSING, end_of_plateau
@@ -55,10 +55,10 @@ class Unscaler:
     def improve(self, point: PathPoint) -> PathPoint:
         """A point that was scaled back after a few iterations on X in its own units, as the fallback makes.
 
-        The rows of a sampled path are fitted to X already, and on workers each iteration is a round.
+        The rows of a sampled path are fitted to X already.
         """
-        exact = self.scaling.is_uniform or self.sampled or isinstance(point.U, RemoteFactor)
-        if exact or point.rank <= max(self.view.n_fixed, 1) or time.monotonic() > self.deadline:
+        fitted = self.scaling.is_uniform or self.sampled
+        if fitted or point.rank <= max(self.view.n_fixed, 1) or time.monotonic() > self.deadline:
             return point
         state = self._iterate(self._start(point.U, point.V))
         if state.rank != point.rank:
