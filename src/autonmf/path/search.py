@@ -56,9 +56,9 @@ NEGLIGIBLE = 1e-6
 MORE_ITERATIONS, PROGRESS = 200, 1e-4
 """Maximum number of such iterations; they end when one lowers the loss by less than this fraction."""
 
-POOR, REPAIR_ITERATIONS = 0.25, 50
-"""A drop that is less than this fraction of the next one is that of a poor local minimum, which is left by at
-most so many iterations."""
+POOR, MATTERS, REPAIR_ITERATIONS = 0.25, 0.1, 50
+"""A drop that is less than this fraction of the next one is that of a poor local minimum, if the next one is
+at least this fraction of the loss. At most so many iterations lead out of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,7 +453,7 @@ def _leave_poor_minima(
             if not {rank - 1, rank, rank + 1} <= better.keys():
                 break
             drop, next_drop = (better[k - 1].loss - better[k].loss for k in (rank, rank + 1))
-            if drop >= POOR * next_drop:
+            if drop >= POOR * next_drop or next_drop < MATTERS * better[rank].loss:
                 break
             better[rank] = _iterate(better[rank], better[start], step, view, options, REPAIR_ITERATIONS)
     return list(better.values())
@@ -504,7 +504,7 @@ def _iterate(
     if step == "drop":
         others = (np.arange(start.rank) != gone for gone in range(view.n_fixed, start.rank))
         fewer = (solver.init(posed, take_columns(U, keep), take_columns(V, keep)) for keep in others)
-        state = min(map(solver.step, fewer), key=lambda state: state.loss)
+        state = min(map(solver.step, fewer), key=lambda state: state.precise_loss.value)
     else:
         state = solver.init(posed, U, V)
     stopping = Stopping(options.tol, max_iter=max_iter, rank_window=max_iter, progress=PROGRESS)
