@@ -137,7 +137,9 @@ class SearchResult:
         if self.above is None:
             return self
         spent = max(visit.seconds for visit in self.path.visits)
-        walked = self.above.renew(began=time.monotonic() - spent).walk_all(keep_partial=False)
+        walker = self.above.renew(began=time.monotonic() - spent, view=replace(self.above.view))
+        walked = walker.walk_all(keep_partial=False)
+        del walker  # with what it iterated on, which is as large as X
         solutions = [solution for solution in walked.solutions() if solution.rank > self.ranks[-1]]
         visits = _join_visits(walked, solutions)
         if self.unscaler.sampled:
