@@ -123,7 +123,7 @@ def _evidence(stored: dict[str, Any]) -> Evidence:
     read = {
         "shape": tuple(stored["shape"]),
         "whitened": WhitenedSpectrum((n, m), np.array(squares), *found),
-        **{name: np.array(stored[name]) for name in ("ranks", "losses", "spectrum")},
+        **{name: np.array(stored[name]) for name in ("ranks", "losses", "spectrum", "known_drops")},
     }
     return Evidence(**stored | read)
 

@@ -71,7 +71,8 @@ def test_evidence_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (again.family, again.seed, again.truth, again.code) == ("small", 3, first.truth, first.code)
     one, other = first.evidence, again.evidence
     assert other.shape == one.shape == (60, 40)
-    for name in ("ranks", "losses", "spectrum"):
+    for name in ("ranks", "losses", "spectrum", "known_drops"):
+        assert isinstance(getattr(other, name), np.ndarray)
         np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
     assert (other.whitened.shape, other.whitened.clipped) == (one.whitened.shape, one.whitened.clipped)
     np.testing.assert_array_equal(other.whitened.squares, one.whitened.squares)
