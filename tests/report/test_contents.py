@@ -494,3 +494,11 @@ def test_intervals_of_the_loadings(fitted: AutoNMF, low_rank: np.ndarray) -> Non
     assert found.stability is not None
     shown = [np.argmax(one["value"]) for one in found.stability["loadings"]]
     assert shown == np.argmax(reversed_path.at_rank(3).V, axis=0).tolist()
+
+
+def test_one_rank_claims_no_probability(low_rank: np.ndarray) -> None:
+    found = contents(AutoNMF(max_rank=1, random_state=0).fit(low_rank))
+    assert found.answer.confidence == "Only one rank was tried, so that nothing was chosen."
+    assert not found.answer.candidates
+    assert "noise" not in found.views[0]["sentence"]
+    assert "probability" not in found.views[0]["sentence"]

@@ -11,8 +11,7 @@ import pytest
 
 from autonmf import AutoNMF, RankEstimate, UncertainRankWarning, rank_path, select_rank
 from autonmf.datasets import make_low_rank
-from autonmf.path import Evidence
-from autonmf.selection.automatic import format_intervals
+from autonmf.path import Evidence, format_intervals
 
 Choose = Callable[..., RankEstimate]
 NOTHING = "no structure beyond rank one"
@@ -260,3 +259,11 @@ def test_clear_data_and_given_ranks_raise_no_warning() -> None:
 )
 def test_intervals(ranks: Sequence[int], text: str) -> None:
     assert format_intervals(ranks) == text
+
+
+@pytest.mark.parametrize(
+    ("confidence", "uncertain"), [(None, False), (0.0, True), (0.49, True), (0.5, False)]
+)
+def test_no_confidence_is_not_the_smallest(confidence: float | None, uncertain: bool) -> None:
+    estimate = RankEstimate(2, "auto", "why", {}, (2,), confidence)
+    assert estimate.is_uncertain == uncertain

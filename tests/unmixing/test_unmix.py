@@ -260,3 +260,11 @@ def test_jasper_ridge(real_home: Path) -> None:
 def test_unknown_options_of_the_plot() -> None:
     with pytest.raises(TypeError, match="plot has no parameter 'map_shape': do you mean image_sh"):
         unmix(X, 2).plot(map_shape=(4, 5))
+
+
+def test_bands_in_rows_are_pointed_out() -> None:
+    X, _, _ = make_scene(n=100, m=20)
+    with pytest.warns(
+        UserWarning, match=r"X has 100 bands and only 20 pixels: if its rows are bands, pass X\.T"
+    ):
+        unmix(X.T, rank=3)
