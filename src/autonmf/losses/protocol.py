@@ -1,7 +1,7 @@
 """What solvers, searches and estimators need of a loss and of its iterates.
 
 A new loss is another file with these two classes. Other modules ask for properties of a loss, such as
-`Loss.equilibrates` and `Loss.reads_entries`; what only least squares has, λ and compression, they leave out for
+`Loss.equilibrates` and `Loss.reads_entries`; what only least squares has, λ and compression, is left out for
 every other one.
 """
 
