@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autonmf import AutoNMF, RankEstimate, UncertainRankWarning, rank_path, select_rank
+from autonmf.data.noise import WhitenedSpectrum
 from autonmf.datasets import make_low_rank
 from autonmf.path import Evidence, format_intervals
 
@@ -267,3 +268,17 @@ def test_intervals(ranks: Sequence[int], text: str) -> None:
 def test_no_confidence_is_not_the_smallest(confidence: float | None, uncertain: bool) -> None:
     estimate = RankEstimate(2, "auto", "why", {}, (2,), confidence)
     assert estimate.is_uncertain == uncertain
+
+
+def test_what_remains_far_above_noise_is_said() -> None:
+    """A clear break, and patterns that go on beyond it, as in spectra of real scenes."""
+    ranks = np.arange(1, 25)
+    drops = np.concatenate([[0.5, 0.4], 0.01 * 0.8 ** np.arange(22)])
+    losses = 1.0 - np.cumsum(drops)
+    spectrum = np.append(drops, drops[-1] * 0.8 ** np.arange(1, 12))
+    whitened = WhitenedSpectrum((200, 100), np.append([0.5, 0.3], 0.03 * 0.9 ** np.arange(33)) * 0.8)
+    estimate = select_rank(Evidence((200, 100), ranks, losses, spectrum, whitened), "auto")
+    assert estimate.rank == 2
+    assert estimate.confidence is not None
+    assert 0.5 <= estimate.confidence <= 0.85
+    assert estimate.warnings == ("patterns far above noise remain beyond rank 2: a larger rank may be right",)

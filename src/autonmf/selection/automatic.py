@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from autonmf._types import Array
-from autonmf.data.noise import NOISE_LIMIT
+from autonmf.data.noise import FAR_ABOVE, NOISE_LIMIT
 from autonmf.path import Evidence, format_intervals
 from autonmf.selection.estimate import UNCERTAIN, RankEstimate
 from autonmf.selection.features import (
@@ -197,6 +197,8 @@ def _warnings(features: Features, probabilities: Array, best: int, evidence: Evi
         found.append(f"the data do not determine one rank: {which} {reason}")
     elif best > 0 and others[rival] > RIVAL_FRACTION * probabilities[best]:
         found.append(f"two ranks are equally supported: {rank} and {rival + first}")
+    if probabilities[best] >= UNCERTAIN and rank < largest and features.noise_ratio[best] > FAR_ABOVE:
+        found.append(f"patterns far above noise remain beyond rank {rank}: a larger rank may be right")
     if not evidence.complete:
         found.append("the path is incomplete")
     return found
