@@ -34,7 +34,7 @@ from autonmf.path import (
     select_levels,
 )
 from autonmf.saving import SavingMixin
-from autonmf.selection import UncertainRankWarning
+from autonmf.selection import UNCERTAIN, UncertainRankWarning
 from autonmf.solvers import Solver
 from autonmf.stability import ComponentStability, measure_stability
 
@@ -455,7 +455,7 @@ class AutoNMF(
                 ConvergenceWarning,
             )
         estimate = found.estimate
-        if estimate is not None and estimate.is_uncertain:
+        if estimate and estimate.confidence is not None and estimate.confidence < UNCERTAIN:
             why = "; ".join(estimate.warnings)
             message = (
                 f"rank {estimate.rank} has a confidence of {estimate.confidence:.2f}: {why}; "

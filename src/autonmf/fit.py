@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -124,7 +125,8 @@ def factorise(
     equilibrate = rule == "auto" and (options.loss.equilibrates or not given)
     options = replace(_stop_at(n_components, options, data.shape), equilibrate=equilibrate)
     opened.check_options(options)
-    with open_checkpoint(options, data) as (options, checkpoint):
+    saved = nullcontext((options, None)) if options.checkpoint is None else open_checkpoint(options, data)
+    with saved as (options, checkpoint):
         found = search(opened, options, checkpoint=checkpoint, keep_partial=False, given_rank=given)
         if options.loss.reweighs and not opened.weighted:
             found = _search_with_weights(opened, options, found, time.monotonic() - began, checkpoint)

@@ -51,6 +51,7 @@ def test_without_equilibration(client: Any, tall: np.ndarray, options: dict[str,
     np.testing.assert_allclose(there.path_.lambdas, here.path_.lambdas, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_more_columns_than_rows(client: Any) -> None:
     X = make_low_rank(30, 60, rank=3, noise=0.1, random_state=0)[0]
     there = model().fit(da.from_array(X, chunks=(7, 20)))

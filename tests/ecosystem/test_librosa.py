@@ -28,6 +28,7 @@ def spectrogram() -> np.ndarray:
     return (spectra @ played) * rng.gamma(100.0, 0.01, size=(257, 120))
 
 
+@pytest.mark.slow
 def test_every_note_is_a_component(spectrogram: np.ndarray) -> None:
     model = AutoNMF(random_state=0)
     spectra, played = librosa.decompose.decompose(spectrogram, transformer=model, sort=True)

@@ -126,6 +126,7 @@ def test_saved_loaded_cloned_and_in_a_pipeline(tmp_path: Path) -> None:
     assert pipeline.fit_transform(X).shape == (N, RANK)
 
 
+@pytest.mark.slow
 def test_dask_arrays() -> None:
     array = pytest.importorskip("dask.array", reason="needs Dask")
     local = AutoNMF(fixed_components=H[:2], random_state=0).fit(X)

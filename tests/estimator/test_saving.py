@@ -176,6 +176,7 @@ def test_objects_are_not_saved(low_rank: np.ndarray, tmp_path: Path) -> None:
         clone(loaded).set_params(solver="pasm").fit(low_rank)
 
 
+@pytest.mark.slow
 def test_a_path_on_a_cluster_is_computed(low_rank: np.ndarray, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     da = pytest.importorskip("dask.array")

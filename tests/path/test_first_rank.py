@@ -16,7 +16,7 @@ from autonmf.path.search import MARGIN
 BOUND = 40
 
 
-@pytest.fixture(scope="module", params=["small", "compressed", "tall"])
+@pytest.fixture(scope="module", params=["small", "compressed", pytest.param("tall", marks=pytest.mark.slow)])
 def X(request: pytest.FixtureRequest) -> Any:
     """Five components; X is read as it is, through a compression, or in a sample of its rows."""
     shape = {"small": (120, 90), "compressed": (900, 700), "tall": (14000, 60)}[request.param]

@@ -384,6 +384,7 @@ def test_intervals_of_the_loadings_are_drawn(spectra: Any, fitted: AutoNMF, low_
     assert not spectra.page.is_visible("#loadings-figure")
 
 
+@pytest.mark.slow
 def test_intervals_of_words_and_of_images(
     opened: Callable, fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path
 ) -> None:
@@ -461,6 +462,7 @@ def test_tables_are_saved(spectra: Any, fitted: AutoNMF, low_rank: np.ndarray, t
     assert float(lines[3].split(",")[place]) == evidence["drop"][2]
 
 
+@pytest.mark.slow
 def test_every_figure_is_saved(each: Any) -> None:
     each.page.wait_for_timeout(100)
     figures = each.page.eval_on_selector_all(
@@ -480,6 +482,7 @@ def test_every_figure_is_saved(each: Any) -> None:
     assert each.problems == []
 
 
+@pytest.mark.slow
 def test_materials_have_one_colour_bar(
     opened: Callable, fitted: AutoNMF, low_rank: np.ndarray, tmp_path: Path, spectra: Any
 ) -> None:

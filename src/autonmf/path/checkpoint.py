@@ -43,14 +43,12 @@ WITHOUT_EFFECT = {"n_jobs", "callback", "checkpoint", "random_state", "time_budg
 
 
 @contextmanager
-def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOptions, Checkpoint | None]]:
-    """The checkpoint that the options name, if any, and the options of the search that resumes it.
+def open_checkpoint(options: PathOptions, data: Data) -> Iterator[tuple[PathOptions, Checkpoint]]:
+    """The checkpoint that the options name, and the options of the search that resumes it.
 
     A seed that was not given is drawn, and read from the checkpoint when the search is resumed.
     """
-    if options.checkpoint is None:
-        yield options, None
-        return
+    assert options.checkpoint is not None
     given = _given_seed(options)
     seed = int(np.random.default_rng().integers(2**31)) if given is None else given
     identity = {"search": _describe_search(data, options), "seed": seed, "versions": _versions()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -175,7 +176,8 @@ def rank_path(
             rows = check_known(fixed_components, opened.data.shape[1], find_names(X))
             options = replace(options, fixed_components=rows)
         data = opened.data
-        with open_checkpoint(options, data) as (options, records):
+        saved = nullcontext((options, None)) if checkpoint is None else open_checkpoint(options, data)
+        with saved as (options, records):
             found = search(opened, options, checkpoint=records)
             try:
                 return found.finish()
