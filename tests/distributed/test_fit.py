@@ -158,7 +158,7 @@ def test_rank_path(client: Any, tall: np.ndarray) -> None:
 def test_a_fit_is_few_rounds(
     client: Any, tall: np.ndarray, rounds: list[Any], options: dict[str, Any]
 ) -> None:
-    """One per iteration, seven per rank for its last iterations, its loss and its λ, and a few sums.
+    """One per iteration, two per rank for its loss and its λ, four for its last iterations, and a few sums.
 
     Among these are five for the leading direction of X, to six digits, and seven for a direction that the
     scales of its rows may hide from the noise view.
@@ -167,7 +167,7 @@ def test_a_fit_is_few_rounds(
     during = len(rounds)
     path = there.path_
     n_ranks, n_fallbacks = len(path.points), sum(visit.reason == "fallback" for visit in path.visits)
-    assert during <= there.n_iter_ + 7 * n_ranks + 9 * n_fallbacks + 50
+    assert during <= there.n_iter_ + 2 * n_ranks + 4 * (n_ranks - 1) + 9 * n_fallbacks + 50
     assert len(rounds) == during, "a path that is read asks the workers again"
 
 

@@ -166,7 +166,7 @@ def test_the_bound(low_rank: np.ndarray) -> None:
     assert path.tree(4).ranks.tolist() == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="max_rank=0 is below the smallest rank of this path, 1"):
         path.tree(0)
-    with pytest.raises(ValueError, match="rank 9 is not on this path; it visited 1 to"):
+    with pytest.raises(ValueError, match="rank 9 is not on this path; it visited 1 to 3"):
         path.tree(3).at_rank(9)
 
 

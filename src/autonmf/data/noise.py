@@ -411,8 +411,7 @@ class _Whitened(NamedTuple):
         """Whether the direction after so many has most of what these leave of some rows or columns."""
         left = 1.0 - np.append(0.0, np.cumsum(self.spectrum.squares))
         limit = HIDING**2 * left[count + 1] / left[count]
-        of_columns = None if rows_only else self.column_variances(count + 1, _two_variances)
-        if of_columns is not None and _count_smaller(of_columns, limit):
+        if not rows_only and _count_smaller(self.column_variances(count + 1, _two_variances), limit):
             return True
         return bool(sum_rows(_count_smaller, self.row_variances(count + 1, _two_variances), limit))
 
