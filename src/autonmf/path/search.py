@@ -48,13 +48,13 @@ GIVEN_MARGIN, GIVEN_PART = 10, 1 / 2
 spent on evidence."""
 
 LAGS = 1.2
-"""A rank where noise begins is iterated further if the next drop exceeds this many squared singular values."""
+"""A rank where noise begins is iterated further if the next drop is above so many squared singular values."""
 
 NEGLIGIBLE = 1e-6
 """Added to that limit, as a fraction of ‖Y‖²."""
 
 MORE_ITERATIONS, PROGRESS = 200, 1e-4
-"""Maximum number of iterations of such a rank; they end when one lowers the loss by less than this fraction."""
+"""Maximum number of iterations of such a rank; they end when the loss falls by less than this fraction."""
 
 POOR, MATTERS, REPAIR_ITERATIONS = 0.25, 0.1, 50
 """A drop that is less than this fraction of the next one is that of a poor local minimum, if the next one is
