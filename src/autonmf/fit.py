@@ -61,8 +61,8 @@ SWEEPS = 3
 MUCH = 20.0
 """A known component is used if the loss rises by more than so many times what noise explains without it."""
 
-CHEAP_ITERATIONS = 100
-"""Maximum number of iterations on the compression, before the polish on X itself."""
+TIGHT_ITERATIONS = 100
+"""Maximum number of those iterations to the tight tolerance that are not on X itself."""
 
 
 @dataclass(frozen=True)
@@ -273,13 +273,15 @@ def polish(view: View, U: Any, V: Array, options: PathOptions, sample: Data | No
     The iterations are made on the compression first, if there is one, or on a sample of the rows if U are
     those of a sample, and then on X itself.
     """
-    solver = replace(options, grid="exact").make_solver()
+    solver = replace(options, grid="exact").make_solver(long=True)
     whole = view.matrix if options.loss.reads_entries else view.scaled
-    stages: list[tuple[Any, float, int, int]] = [(whole, TIGHTER * options.tol, options.max_iter, WINDOW)]
+    tight, settled = TIGHTER * options.tol, options.tol / WINDOW
+    stages: list[tuple[Any, float, int, int]] = [(whole, tight, options.max_iter, WINDOW)]
     smaller = view.compressed if sample is None else sample
     if smaller is not None:
-        cheap = smaller, TIGHTER * options.tol, min(options.max_iter, CHEAP_ITERATIONS), WINDOW
-        stages = [cheap, (view.scaled, options.tol / WINDOW, options.max_iter, 1)]
+        few = min(options.max_iter, TIGHT_ITERATIONS)
+        stages = [(smaller, tight, few, WINDOW)]
+        stages += [(data, settled, options.max_iter, 1) for data in (smaller, view.scaled)]
     n_iter = 0
     with one_pool():
         U, V = view.scaling.to_scaled(U, V)

@@ -172,7 +172,9 @@ def test_at_rank_with_data(low_rank: np.ndarray, model: AutoNMF) -> None:
     assert_allclose(
         polished.reconstruction_err_, np.linalg.norm(low_rank - W @ polished.components_), rtol=1e-12
     )
-    assert_allclose(model.at_rank(3, low_rank).components_, model.components_, rtol=1e-7)
+    again = model.at_rank(3, low_rank)  # from a point that has had more iterations
+    assert_allclose(again.components_, model.components_, rtol=0, atol=1e-4 * model.components_.max())
+    assert_allclose(again.reconstruction_err_, model.reconstruction_err_, rtol=1e-6)
     assert pickle.dumps(model) == before, "the estimator itself has changed"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.optimize import nnls
 from sklearn.decomposition import NMF
 
 from autonmf import AutoNMF, rank_path
@@ -116,3 +117,18 @@ def test_the_path_has_all_rows_and_is_that_of_X(tall: np.ndarray) -> None:
 def test_the_same_bits_for_the_same_seed(tall: np.ndarray) -> None:
     first, second = (AutoNMF(random_state=3).fit(tall) for _ in range(2))
     assert_array_equal(first.components_, second.components_)
+
+
+def test_rows_fit_the_components_of_every_rank_nearly_as_well_as_they_can() -> None:
+    """Also above the true rank, where components are nearly collinear; SciPy solves some rows exactly."""
+    rng = np.random.default_rng(0)
+    X = rng.random((20000, 4)) @ rng.random((4, 30))
+    X = np.maximum(X + 0.3 * X.std() * rng.standard_normal(X.shape), 0.0)
+    path = AutoNMF(random_state=0).fit(X).path_
+    some = rng.choice(len(X), 200, replace=False)
+    for rank in (2, 4, 10, 15):
+        point = path.at_rank(rank)
+        V = point.V.astype(float)
+        found = np.square(X[some] - point.U[some] @ V.T).sum()
+        best = sum(nnls(V, X[i])[1] ** 2 for i in some)
+        assert found <= 1.03 * best

@@ -22,8 +22,9 @@ from autonmf.data.protocol import row_blocks
 SWEEPS_PER_CHECK = 10
 MAX_CHECKS = 40
 
-WELL_CONDITIONED = 1e-4
-"""Eigenvalues of G down to this fraction of the largest: least squares without constraints are solved."""
+RIDGE = 1e-3
+"""Sweeps begin at the clipped solution without constraints, with this fraction of the largest eigenvalue of G
+added to its diagonal. From zero ten times as many are needed where components are nearly collinear."""
 
 BLOCK_ENTRIES = 1 << 16
 """Entries of a block of rows that are solved together; it fits into the cache."""
@@ -70,24 +71,25 @@ def inverse_norms(squares: Array) -> Array:
 
 
 def _sweep_shared(product: Array, gram: Array) -> Array:
-    solution, _, _ = _start(product, gram)
+    solution, _, _ = _begin(product, gram)
     kernels.hals_sweeps(solution, product, gram, 0.0, SWEEPS_PER_CHECK)
     return solution
 
 
-def _start(product: Array, gram: Array) -> tuple[Array, float, float]:
+def _begin(product: Array, gram: Array) -> tuple[Array, float, float]:
     """Where sweeps begin, and the extreme eigenvalues of G."""
     solution = np.zeros(product.shape, dtype=product.dtype, order="F")
     if not gram.any():
         return solution, 0.0, 0.0
-    smallest, largest = (float(value) for value in np.linalg.eigvalsh(gram)[[0, -1]])
-    if smallest > WELL_CONDITIONED * largest:  # the clipped solution without constraints is a good start
-        np.maximum((np.linalg.inv(gram) @ product.T).T, 0.0, out=solution)
-    return solution, smallest, largest
+    values, vectors = np.linalg.eigh(gram)
+    smallest, largest = values[[0, -1]]
+    inverse = (vectors / (np.maximum(values, 0.0) + RIDGE * largest)) @ vectors.T
+    np.maximum((inverse @ product.T).T, 0.0, out=solution)
+    return solution, float(smallest), float(largest)
 
 
 def _solve_shared(product: Array, gram: Array, tol: float) -> Array:
-    solution, smallest, largest = _start(product, gram)
+    solution, smallest, largest = _begin(product, gram)
     if largest == 0.0:
         return solution
     # Steps of length 1/L are short in directions of small curvature: the tolerance is reduced accordingly.

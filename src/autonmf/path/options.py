@@ -15,7 +15,17 @@ from autonmf._warnings import warn
 from autonmf.data.validation import MISSING
 from autonmf.losses import BETAS, FROBENIUS, LOSSES, MU, Loss
 from autonmf.path.grids import AdaptiveGrid, ExactGrid, Grid
-from autonmf.solvers import SOLVERS, ActiveSet, Budget, CountDescent, Hals, Solver, Stopping, make_solver
+from autonmf.solvers import (
+    SOLVERS,
+    ActiveSet,
+    Budget,
+    CountDescent,
+    Hals,
+    LongHals,
+    Solver,
+    Stopping,
+    make_solver,
+)
 
 GRIDS = ("exact", "adaptive")
 SOLVER_NAMES = ("auto", *SOLVERS)
@@ -174,12 +184,17 @@ class PathOptions:
         """The end of the time budget, as a value of the clock that ``began`` was read from."""
         return math.inf if self.time_budget is None else began + self.time_budget
 
-    def make_solver(self) -> Solver:
-        """The algorithm: by default HALS on the exact path, and PASM on the paper's grid."""
+    def make_solver(self, *, long: bool = False) -> Solver:
+        """The algorithm: by default HALS on the exact path, and PASM on the paper's grid.
+
+        With ``long`` it is that for many iterations at one rank.
+        """
         if isinstance(self.solver, str) and self.solver == "auto":
             if self.loss is not FROBENIUS:
                 return CountDescent()
-            return Hals() if self.grid == "exact" else ActiveSet()
+            if self.grid == "exact":
+                return LongHals() if long else Hals()
+            return ActiveSet()
         return make_solver(self.solver)
 
     def make_grid(self, *, lambdas: bool = True) -> Grid:

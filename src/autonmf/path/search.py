@@ -53,7 +53,7 @@ LAGS = 1.2
 NEGLIGIBLE = 1e-6
 """Added to that limit, as a fraction of ‖Y‖²."""
 
-MORE_ITERATIONS, PROGRESS = 200, 1e-4
+MORE_ITERATIONS, PROGRESS = 600, 3e-5
 """Maximum number of iterations of such a rank; they end when the loss falls by less than this fraction."""
 
 POOR, MATTERS, REPAIR_ITERATIONS = 0.25, 0.1, 50
@@ -501,7 +501,7 @@ def _iterate(
     It starts ``here``, with the cheapest ``merge`` of a solution with one component more, with the component
     to ``drop`` from it that is needed least, or with one to ``grow`` on a solution with one less.
     """
-    solver, posed = options.make_solver(), view.pose(mu=options.mu, delta=options.delta)
+    solver, posed = options.make_solver(long=True), view.pose(mu=options.mu, delta=options.delta)
     U, V = (as_factor(factor, view.matrix.dtype) for factor in (start.U, start.V))
     if step == "drop":
         others = (np.arange(start.rank) != gone for gone in range(view.n_fixed, start.rank))

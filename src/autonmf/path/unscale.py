@@ -20,6 +20,7 @@ from autonmf._types import Array
 from autonmf.data import Scaling
 from autonmf.data.factors import as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
+from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance, column_norms
 from autonmf.path.grids import CROSSING, end_of_plateau
 from autonmf.path.result import PathPoint, RankPath, Visit
@@ -107,11 +108,11 @@ class Unscaler:
         return np.asfortranarray(scaled, dtype=self.view.scaled.dtype)
 
     def _project(self, solution: Solution) -> PathPoint:
-        """The best solution of all rows of X with the components of some of them."""
+        """All rows of X fitted, nearly as well as they can be, by the components of some of them."""
         view, V = self.view, self.unscale_columns(solution.V)
-        U, loss = view.loss.project(view.scaled, V)
+        U = fit_rows(view.scaled, V)
         point = PathPoint(U, V, 0.0, 0.0, solution.n_iter)
-        return self._to_point_like(point, U, V, loss)
+        return self._to_point_like(point, U, V, view.evaluate(U, V))
 
     def _is_worse(self, point: PathPoint, before: PathPoint | None) -> bool:
         """Whether a point explains less than the best one before it, or than the smallest rank would."""

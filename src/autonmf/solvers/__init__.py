@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autonmf.solvers.coordinate import HIGH_RANK, ActiveSet, CountDescent, Hals
+from autonmf.solvers.coordinate import HIGH_RANK, ActiveSet, CountDescent, Hals, LongHals
 from autonmf.solvers.driver import Budget, Run, Solver, Stopping, run
 from autonmf.solvers.inertial import Inertial, NesterovInertia, NoInertia
 
@@ -14,6 +14,7 @@ __all__ = [
     "CountDescent",
     "Hals",
     "Inertial",
+    "LongHals",
     "NesterovInertia",
     "NoInertia",
     "Run",

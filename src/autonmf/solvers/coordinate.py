@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from autonmf import kernels
 from autonmf._types import Array
 from autonmf.data.factors import gram
-from autonmf.losses import FrobeniusState, Problem, State
+from autonmf.losses import FrobeniusState, Problem
 from autonmf.losses.protocol import Posed
 from autonmf.solvers.driver import Budget
-
-AnyState = TypeVar("AnyState", bound=State)
 
 HIGH_RANK = 25
 """Above this rank the exact path makes few iterations, and rules use the spectrum instead of losses."""
@@ -34,7 +32,7 @@ class Hals:
     def init(self, problem: Posed, U: Array, V: Array) -> Any:
         return problem.start(U, V)
 
-    def step(self, state: AnyState) -> AnyState:
+    def step(self, state: Any) -> Any:
         return state.sweep(self.sweeps if state.V.shape[1] <= HIGH_RANK else self.sweeps_above)
 
     def budget(self, rank: int) -> Budget:
@@ -44,6 +42,20 @@ class Hals:
         if rank > HIGH_RANK:
             return Budget(2, 2)
         return Budget(4, 16) if rank > 12 else Budget(8, 30)
+
+
+@dataclass(frozen=True)
+class LongHals(Hals):
+    """HALS with inertia, for hundreds of iterations at one rank: half as many, or fewer, reach the same loss.
+
+    Ranks of the path get too few iterations for that, and rounding, which may decide where inertia begins
+    anew, must not change them.
+    """
+
+    sweeps: int = 5
+
+    def step(self, state: Any) -> Any:
+        return state.sweep_ahead(self.sweeps)
 
 
 @dataclass(frozen=True)
