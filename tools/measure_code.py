@@ -59,12 +59,12 @@ def count_wrappers(X: Any) -> int:
     seen = [0]
     original = FrobeniusState.sweep
 
-    def sweep(state: FrobeniusState, count: int) -> FrobeniusState:
+    def sweep(state: FrobeniusState, count: int, inertia: float = 0.0) -> FrobeniusState:
         data, wrappers = state.problem.data, 0
         while isinstance(data, Scaled):
             data, wrappers = data.data, wrappers + 1
         seen[0] = max(seen[0], wrappers)
-        return original(state, count)
+        return original(state, count, inertia)
 
     FrobeniusState.sweep = sweep  # type: ignore[method-assign]
     try:

@@ -136,34 +136,32 @@ class FrobeniusState:
         """The same factors at another λ, at rest."""
         return replace(self, problem=problem, previous=None, t=(1.0, 1.0))
 
-    def sweep(self, count: int) -> FrobeniusState:
-        """HALS: ``count`` sweeps over the columns of U, then over those of V, for λ = 0."""
-        return self._sweep_from(self.V, count).compact()
+    def sweep(self, count: int, inertia: float = 0.0) -> FrobeniusState:
+        """HALS: ``count`` sweeps over the columns of U, then over those of V, for λ = 0.
 
-    def sweep_ahead(self, count: int) -> FrobeniusState:
-        """`sweep` from factors extrapolated along the last step, with Nesterov's weights.
-
-        Where that would raise the loss it is `sweep`, and inertia begins anew (Ang and Gillis, 2019).
+        With inertia they begin at a V, and lead to a U, that are extrapolated along the last step.
         """
-        if self.previous is None or not self.problem.data.complete:  # a loss would need products of its own
-            return self._sweep_from(self.V, count).compact()
-        inertia = (self.t[0] - 1.0) / self.t[1]
-        new = self._sweep_from(extrapolate(self.V, self.previous[1], inertia), count, inertia)
-        if new.smooth_objective > self.smooth_objective:
-            new = replace(self, t=(1.0, 1.0))._sweep_from(self.V, count)
-        return new.compact()
-
-    def _sweep_from(self, V: Array, count: int, inertia: float = 0.0) -> FrobeniusState:
-        """Sweeps from U and this V; inertia continues."""
-        problem = self.problem
-        XV, gram_V = self.lazy_XV, self.gram_V
-        if V is not self.V:
+        problem, V, XV, gram_V = self.problem, self.V, self.lazy_XV, self.gram_V
+        if inertia and self.previous:
+            V = extrapolate(V, self.previous[1], inertia)
             XV, gram_V = Lazy(partial(_multiply_right, problem.data, self.U, V)), gram(V)
         U = persist(map_rows(_sweep, self.U, XV.value, gram_V, problem.mu, count, 0, inertia))
         XtU, gram_U = problem.data.completed_at(U, V).left(U), gram(U)
         V = _sweep(V, XtU, gram_U, problem.mu, count, problem.n_fixed)
         t = self.t[1], 0.5 * (1.0 + math.sqrt(4.0 * self.t[1] ** 2 + 1.0))
-        return FrobeniusState.at(problem, U, V, (U, self.V), t, XtU, gram_U)
+        return FrobeniusState.at(problem, U, V, (U, self.V), t, XtU, gram_U).compact()
+
+    def sweep_ahead(self, count: int) -> FrobeniusState:
+        """`sweep` with Nesterov's inertia, which begins anew where it would raise the loss.
+
+        See Ang and Gillis (2019). With missing entries a loss needs products of its own: there is no inertia.
+        """
+        if self.previous is None or not self.problem.data.complete:
+            return self.sweep(count)
+        new = self.sweep(count, inertia=(self.t[0] - 1.0) / self.t[1])
+        if new.smooth_objective > self.smooth_objective:
+            return replace(self, t=(1.0, 1.0)).sweep(count)
+        return new
 
     def sweep_V(self, count: int) -> FrobeniusState:
         """The second half of `sweep`: V for the U at hand."""
