@@ -252,7 +252,7 @@ def test_bad_usage(
 def test_warnings_are_lines(run, counts: Path) -> None:
     result = run("fit", counts, "--max-rank", 99, "--quiet")
     assert result.out == "3\n"
-    assert re.fullmatch(r"warning: max_rank=99 is more than .*\n", result.err)
+    assert re.fullmatch(r"warning: --max-rank 99 is more than .*\n", result.err)
 
 
 def test_no_memory(run, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,3 +386,23 @@ def test_warnings_name_options(run, tmp_path: Path) -> None:
 
 def test_the_bound_is_named_as_an_option(run, counts: Path) -> None:
     assert "raise --max-rank above 2" in run("fit", counts, "--max-rank", 2).err
+
+
+def test_python_warnings_name_options(run, counts: Path) -> None:
+    result = run("fit", counts, "--max-rank", 80)
+    assert "--max-rank 80 is more than" in result.err
+    assert " max_rank" not in result.err
+
+
+def test_one_column(run, tmp_path: Path) -> None:
+    file = tmp_path / "one.csv"
+    file.write_text("1.5\n2\n0.5\n")
+    assert "Read as text with one column, no header" in run("fit", file).err
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page.png"])
+def test_a_report_is_html(run, counts: Path, name: str) -> None:
+    result = run("report", counts, "--out", counts.parent / name)
+    assert result.code == 2
+    assert f"name it {counts.parent / 'page.html'}" in result.err
+    assert sorted(counts.parent.iterdir()) == [counts]

@@ -198,7 +198,11 @@ class Search:
                 check_rule(rule["rule"], rule.get("tau"))
         except ValueError as error:
             message = str(error).replace("solver or fixed_components", "--solver or --known")
-            raise Failure(name_options(message, *vars(self)), BAD_USAGE) from error
+            raise Failure(self.name_options(message), BAD_USAGE) from error
+
+    def name_options(self, message: str) -> str:
+        """A message about parameters, with the names of the options instead."""
+        return name_options(message, *vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +258,7 @@ class Output:
 def name_options(message: str, *names: str) -> str:
     """A message about parameters, with the names of the options instead."""
     for name in sorted(names, key=len, reverse=True):
-        message = re.sub(rf"""\b{name}=(["'])([\w-]+)\1""", rf"{option_name(name)} \2", message)
+        message = re.sub(rf"""\b{name}=(["']?)([\w-]+)\1""", rf"{option_name(name)} \2", message)
         message = message.replace(name, option_name(name)) if "_" in name else message
         message = message.replace(f"{name} must", f"{option_name(name)} must")
     return message

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +53,13 @@ def explain_errors(attempt: str) -> Iterator[None]:
 
 
 @contextmanager
-def print_warnings() -> Iterator[None]:
+def print_warnings(rewrite: Callable[[str], str] = str) -> Iterator[None]:
     """Collect Python's warnings and print each once at the end, after any progress bar."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        say("warning", message)
+        say("warning", rewrite(message))
 
 
 def say(kind: str, message: str) -> None:

@@ -157,7 +157,7 @@ def factorise(
             BAD_USAGE,
         )
     progress = show_progress(label, search, quiet=quiet)
-    with explain_errors("factorise the matrix"), print_warnings(), progress as reporter:
+    with explain_errors("factorise the matrix"), print_warnings(search.name_options), progress as reporter:
         options = search.path_options(callback=reporter.reached, fixed_components=known and known.rows)
         try:
             data = as_data(X, missing=missing)

@@ -93,6 +93,8 @@ def _check_target(target: Path, page: Page) -> None:
         is_folder, exists = target.is_dir(), target.exists()
     if is_folder:
         raise Failure(f"--out {target} is a folder; name a file in it", BAD_USAGE)
+    if target.suffix.lower() not in ("", ".html", ".htm"):
+        raise Failure(f"a report is a page in HTML: name it {target.with_suffix('.html')}", BAD_USAGE)
     if exists and not page.force:
         raise Failure(f"{target} exists: choose another name, or add --force to overwrite it", BAD_USAGE)
 

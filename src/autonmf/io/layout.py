@@ -178,7 +178,9 @@ class Layout:
     def __str__(self) -> str:
         separators = {"\t": "tabs", " ": "spaces"}
         parts = [
-            f"cells separated by {separators.get(self.separator, repr(self.separator))}",
+            "one column"
+            if self.width == 1
+            else f"cells separated by {separators.get(self.separator, repr(self.separator))}",
             "no header" if self.header is None else "a header",
             "row labels in the first column" if self.labelled else "no row labels",
         ]
