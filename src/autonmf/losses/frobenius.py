@@ -391,7 +391,9 @@ class Frobenius:
     def reweigh(self, data: Data, U: Any, V: Array) -> None:
         """No weights: all entries count alike."""
 
-    def project(self, data: Data, V: Array) -> Projection:
+    def project(
+        self, data: Data, V: Array, solve: Callable[[Array, Array], Array] = solve_nnls
+    ) -> Projection:
         """W ≥ 0 minimising ‖X - W Vᵀ‖, row by row; computed at unit scale, where nothing overflows."""
         if data.squared_norm() == 0.0:
             return Projection(np.zeros((data.shape[0], V.shape[1]), dtype=data.dtype), 0.0)
@@ -402,7 +404,7 @@ class Frobenius:
         product = scaled.right(V)
         if scaled.complete:
             gram_V = gram(V)
-            W = persist(map_rows(solve_nnls, product, gram_V))
+            W = persist(map_rows(solve, product, gram_V))
             loss = gram_loss(scaled.squared_norm(), dot(W, product), gram(W), gram_V)
             if not has_digits(loss, scaled):
                 loss = 0.5 * scaled.squared_residual(W, V)

@@ -20,8 +20,8 @@ from autonmf._types import Array
 from autonmf.data import Scaling
 from autonmf.data.factors import as_factor, persist, scale_rows
 from autonmf.losses import FROBENIUS, FrobeniusState, Problem
-from autonmf.losses.frobenius import fit_rows
 from autonmf.model.components import balance, column_norms
+from autonmf.model.nnls import approximate_nnls
 from autonmf.path.grids import CROSSING, end_of_plateau
 from autonmf.path.result import PathPoint, RankPath, Visit
 from autonmf.path.view import View
@@ -110,9 +110,8 @@ class Unscaler:
     def _project(self, solution: Solution) -> PathPoint:
         """All rows of X fitted, nearly as well as they can be, by the components of some of them."""
         view, V = self.view, self.unscale_columns(solution.V)
-        U = fit_rows(view.scaled, V)
-        point = PathPoint(U, V, 0.0, 0.0, solution.n_iter)
-        return self._to_point_like(point, U, V, view.evaluate(U, V))
+        U, loss = FROBENIUS.project(view.scaled, V, solve=approximate_nnls)
+        return self._to_point_like(PathPoint(U, V, 0.0, 0.0, solution.n_iter), U, V, loss)
 
     def _is_worse(self, point: PathPoint, before: PathPoint | None) -> bool:
         """Whether a point explains less than the best one before it, or than the smallest rank would."""
