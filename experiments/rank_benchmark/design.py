@@ -249,6 +249,19 @@ def exact(rng: Generator) -> Instance:
 
 
 @drawn(
+    "dense-factors",
+    "synthetic",
+    hard="factors without zeros, weak noise: iterations converge slowly, components lag behind directions",
+)
+def dense_factors(rng: Generator) -> Instance:
+    """Four to twelve components uniform in [0, 1]; noise of 0.2 to 10 % of the standard deviation of U Vᵀ."""
+    n, m, rank = int(rng.integers(150, 401)), int(rng.integers(120, 301)), int(rng.integers(4, 13))
+    U, V = rng.random((n, rank)), rng.random((m, rank))
+    fraction = 10.0 ** rng.uniform(-2.7, -1.0)
+    return Instance(bounded(U @ V.T, fraction * (U @ V.T).std(), rng), rank, U, V, f"noise {fraction:.3f}")
+
+
+@drawn(
     "product-noise",
     "synthetic",
     hard="the variance of the noise is a row effect times a column effect, unlike that of the signal",
