@@ -62,6 +62,17 @@ def synthetic(n: int, m: int, rank: int, noise: float = 0.3) -> Case:
     )
 
 
+def dense_factors(n: int, m: int, rank: int, noise: float = 0.05) -> Case:
+    """Uniform factors without zeros, with noise of this fraction of the signal's standard deviation."""
+
+    def load() -> Array:
+        rng = np.random.default_rng(0)
+        signal = rng.random((n, rank)) @ rng.random((rank, m))
+        return np.maximum(signal + noise * signal.std() * rng.standard_normal((n, m)), 0.0)
+
+    return Case(f"{n}x{m}, dense factors", rank, True, False, load)
+
+
 PAPER = [
     synthetic(1000, 400, 10),
     synthetic(1000, 800, 20),
@@ -69,6 +80,7 @@ PAPER = [
     synthetic(3000, 2000, 20),
     synthetic(5000, 3000, 20),
     synthetic(5000, 4000, 20),
+    dense_factors(1000, 800, 20),
 ]
 SHAPES = [
     synthetic(200, 100, 5),
