@@ -149,7 +149,8 @@ class FrobeniusState:
         XtU, gram_U = problem.data.completed_at(U, V).left(U), gram(U)
         V = _sweep(V, XtU, gram_U, problem.mu, count, problem.n_fixed)
         t = self.t[1], 0.5 * (1.0 + math.sqrt(4.0 * self.t[1] ** 2 + 1.0))
-        return FrobeniusState.at(problem, U, V, (U, self.V), t, XtU, gram_U).compact()
+        previous = U, self.V  # U is where its inertia has led: only V is still to be extrapolated
+        return FrobeniusState.at(problem, U, V, previous, t, XtU, gram_U).compact()
 
     def sweep_ahead(self, count: int) -> FrobeniusState:
         """`sweep` with Nesterov's inertia, which begins anew where it would raise the loss.
