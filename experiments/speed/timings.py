@@ -68,7 +68,7 @@ def dense_factors(n: int, m: int, rank: int, noise: float = 0.05) -> Case:
     def load() -> Array:
         rng = np.random.default_rng(0)
         signal = rng.random((n, rank)) @ rng.random((rank, m))
-        return np.maximum(signal + noise * signal.std() * rng.standard_normal((n, m)), 0.0)
+        return np.asarray(np.maximum(signal + noise * signal.std() * rng.standard_normal((n, m)), 0.0))
 
     return Case(f"{n}x{m}, dense factors", rank, False, False, load)
 

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autonmf import cli
+
 COMMAND = [sys.executable, "-m", "autonmf"]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
@@ -176,3 +178,20 @@ def test_a_closed_pipe() -> None:
     process.stderr.close()
     assert process.wait(timeout=60) == 1
     assert err == ""
+
+
+def test_ctrl_c_in_a_callback_of_a_weak_reference_is_not_lost() -> None:
+    """Python prints what such a callback raises, and goes on; locks of imports have one."""
+    module = {"__name__": "importlib._bootstrap", "sys": sys}
+    exec("def cb():\n    return sys._getframe()", module)
+    with pytest.raises(KeyboardInterrupt):
+        cli._interrupt(signal.SIGINT, sys._getframe())
+    cli._interrupt(signal.SIGINT, module["cb"]())  # raises nothing here
+    with pytest.raises(KeyboardInterrupt):
+        time.sleep(10)
+
+
+def test_the_handler_of_ctrl_c_is_restored(run, counts: Path) -> None:
+    known = signal.getsignal(signal.SIGINT)
+    assert run("fit", counts, "--quiet").code == 0
+    assert signal.getsignal(signal.SIGINT) is known
